@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -25,7 +26,9 @@ from linnet.fit.fitting import Done, Progress
 from linnet.fit.fitting import train as train_all
 from linnet.fit.plan import needs_documents, tasks
 from linnet.fit.store import first_process
+from linnet.kb import KnowledgeBase
 from linnet.recipes.config import load, read_recipe, recipes
+from linnet.recipes.recipe import Recipe
 
 __all__ = ["Data", "OtherCorpus", "Params", "train"]
 
@@ -45,6 +48,13 @@ Params = Annotated[
     Path | None,
     typer.Option(help="Parameters of n-grams and cross-encoders: a params.json of entitytools; --set overrides it."),
 ]
+Folds = Annotated[
+    int | None,
+    typer.Option(
+        min=2,
+        help="Cross-validate instead: -o gets predictions of all documents and a report; --corpus may be a file.",
+    ),
+]
 
 
 def train(
@@ -57,6 +67,7 @@ def train(
         list[str] | None, typer.Option("--set", help="Change a key of the recipe, decide.threshold=0.9; repeatable.")
     ] = None,
     params: Params = None,
+    folds: Folds = None,
     metrics: Metrics = None,
     wandb: Annotated[
         str | None, typer.Option(metavar="PROJECT", help="Also log to Weights & Biases, offline by default.")
@@ -81,8 +92,15 @@ def train(
     todo = tasks(pipeline, read.train, source=recipe, seed=read.seed)
     if not todo:
         raise RecipeError(recipe, [f"pipeline: no part learns, so there is nothing to train; {OWN} learn"])
-    if not read.learns_from and needs_documents(pipeline, todo):
+    if not read.learns_from and (folds is not None or needs_documents(pipeline, todo)):
         raise RecipeError(recipe, ["corpus: missing; name the corpus to train on: --corpus, or corpus in the recipe"])
+    follow = functools.partial(_follow, read, metrics=metrics, wandb=wandb, tensorboard=tensorboard)
+    if folds is not None:
+        from linnet.cli.cross_validate import cross_validate  # noqa: PLC0415 - most train one pipeline
+
+        kb_used = cast("KnowledgeBase", pipeline.kb)
+        cross_validate(recipe, kb_used, read.learns_from, data, folds, output, changes, follow=follow, quiet=quiet)
+        return
     docs, dev = _documents(read.learns_from, data)
     if read.chosen_on == "dev":
         pipeline.seen = pipeline.seen.with_documents(dev=list(dev_documents(read.corpus, data=data)))
@@ -91,18 +109,32 @@ def train(
     taught = sum(doc.mentions is not None for doc in docs)
     if taught < len(docs):
         about.append(f"training documents without annotation, not used: {len(docs) - taught:,}")
+    follow(train_all(pipeline, todo, docs, dev, output=output, about=about), documents=len(docs))
+    if first and curve is not None and (output / CURVE).exists():
+        shutil.copyfile(output / CURVE, curve)
+    some = f"{taught:,} documents" if taught == len(docs) else f"{taught:,} annotated of {len(docs):,} documents"
+    logger.info("%s: trained on %s", output, f"{some} of {read.learns_from}" if docs else "the knowledge base alone")
+
+
+def _follow(
+    read: Recipe,
+    news: Iterable[Progress | Done],
+    *,
+    documents: int,
+    metrics: Path | None,
+    wandb: str | None,
+    tensorboard: Path | None,
+) -> None:
+    """Print the progress of a training, send it to what tracks it, and write the seconds of each part."""
+    first = first_process()
     times: list[Done] = []
     project, board = (wandb, tensorboard) if first else (None, None)
     with tracking(project, read.model_dump(mode="json"), folder=board) as tracker:
-        for news in _log_progress(train_all(pipeline, todo, docs, dev, output=output, about=about)):
-            tracker.tell(news)
-            times += [news] if isinstance(news, Done) else []
+        for one in _log_progress(news):
+            tracker.tell(one)
+            times += [one] if isinstance(one, Done) else []
     if metrics is not None and first:
-        write_times(metrics, (Time("train", done.part, len(docs), done.seconds) for done in times))
-        if curve is not None and (output / CURVE).exists():
-            shutil.copyfile(output / CURVE, curve)
-    some = f"{taught:,} documents" if taught == len(docs) else f"{taught:,} annotated of {len(docs):,} documents"
-    logger.info("%s: trained on %s", output, f"{some} of {read.learns_from}" if docs else "the knowledge base alone")
+        write_times(metrics, (Time("train", done.part, documents, done.seconds) for done in times))
 
 
 def _documents(corpus: str, data: Path | None) -> tuple[list[Document], list[Document]]:

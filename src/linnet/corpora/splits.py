@@ -18,7 +18,7 @@ from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.home import expanded
 from linnet.text.normalise import one_line
 
-__all__ = ["dev_documents", "has_split", "repeated", "split", "split_documents"]
+__all__ = ["dev_documents", "folds", "has_split", "own_documents", "repeated", "split", "split_documents"]
 
 
 def split(docs: Sequence[Document], shares: Mapping[str, float], *, seed: int = 13) -> dict[str, list[Document]]:
@@ -42,6 +42,35 @@ def split(docs: Sequence[Document], shares: Mapping[str, float], *, seed: int = 
     {'train': 8, 'dev': 2}
     """
     _check_shares(shares)
+    sizes = {name: int(share * len(docs) + 1e-9) for name, share in shares.items()}
+    sizes[next(iter(sizes))] += len(docs) - sum(sizes.values())
+    names, cuts = list(sizes), list(accumulate(sizes.values()))
+    where: dict[tuple[str, str], str] = {}
+    for place, doc in enumerate(_ranked(docs, seed)):
+        where.setdefault(_text(doc), names[bisect_right(cuts, place)])
+    return {name: [doc for doc in docs if where[_text(doc)] == name] for name in shares}
+
+
+def folds(docs: Sequence[Document], count: int, *, seed: int = 13) -> list[list[Document]]:
+    """Return documents in so many parts of about one size, each in one of them; documents of one text stay together.
+
+    Raises:
+        LinnetError: an id that stands twice, or fewer texts than parts.
+
+    >>> [len(part) for part in folds([Document.of(f"x {i}") for i in range(11)], 4)]
+    [3, 3, 3, 2]
+    """
+    sizes = dict.fromkeys(range(count), 0)
+    where: dict[tuple[str, str], int] = {}
+    for doc in _ranked(docs, seed):
+        sizes[where.setdefault(_text(doc), min(sizes, key=sizes.__getitem__))] += 1
+    if not all(sizes.values()):
+        raise LinnetError(f"{len(where):,} documents of different text are too few for {count} folds")
+    return [[doc for doc in docs if where[_text(doc)] == part] for part in sizes]
+
+
+def _ranked(docs: Sequence[Document], seed: int) -> list[Document]:
+    """Return documents by a hash of seed and id, those of one text behind the first of them."""
     ids = [doc.id for doc in docs]
     if len(set(ids)) < len(ids):
         counts = Counter(ids)
@@ -51,14 +80,7 @@ def split(docs: Sequence[Document], shares: Mapping[str, float], *, seed: int = 
     first: dict[tuple[str, str], bytes] = {}
     for doc in docs:
         first[_text(doc)] = min(first.get(_text(doc), ranks[doc.id]), ranks[doc.id])
-    ranked = sorted(docs, key=lambda doc: (first[_text(doc)], ranks[doc.id]))
-    sizes = {name: int(share * len(ids) + 1e-9) for name, share in shares.items()}
-    sizes[next(iter(sizes))] += len(ids) - sum(sizes.values())
-    names, cuts = list(sizes), list(accumulate(sizes.values()))
-    where: dict[tuple[str, str], str] = {}
-    for place, doc in enumerate(ranked):
-        where.setdefault(_text(doc), names[bisect_right(cuts, place)])
-    return {name: [doc for doc in docs if where[_text(doc)] == name] for name in shares}
+    return sorted(docs, key=lambda doc: (first[_text(doc)], ranks[doc.id]))
 
 
 def repeated(docs: Sequence[Document]) -> int:
@@ -117,10 +139,23 @@ def split_documents(corpus: str, *, split: str, data: str | Path | None = None) 
         found = ", ".join(place.name for place in places) or "nothing so called"
         wanted = f"expected one file or folder called {split}, such as {split}.jsonl"
         raise FormatError(folder, f"{wanted}, found {found}; linnet corpus split makes them of one set of documents")
-    for doc in read(places[0]):
-        theirs = tuple(mention for mention in doc.mentions or () if mention.source != "pred")
-        unseen = doc.mentions is None or (doc.mentions and not theirs and doc.reviewed is None)
-        yield replace(doc, mentions=None if unseen else theirs)
+    yield from map(_taught, read(places[0]))
+
+
+def own_documents(source: str | Path) -> Iterator[Document]:
+    """Yield the documents of a file, or of a folder of files, with the mentions that people marked.
+
+    Raises:
+        FormatError: it is not there or cannot be read.
+    """
+    return map(_taught, read(source))
+
+
+def _taught(doc: Document) -> Document:
+    """Return a document with what people marked, mentions None where nobody has looked at it."""
+    theirs = tuple(mention for mention in doc.mentions or () if mention.source != "pred")
+    unseen = doc.mentions is None or (doc.mentions and not theirs and doc.reviewed is None)
+    return replace(doc, mentions=None if unseen else theirs)
 
 
 def dev_documents(corpus: str, *, data: str | Path | None = None) -> Iterator[Document]:
@@ -133,7 +168,8 @@ def _folder(corpus: str) -> Path:
     folder = expanded(corpus)
     if not folder.is_dir():
         if folder.is_file():
-            raise LinnetError(f"corpus {corpus!r} is a file, expected a folder: linnet corpus split makes one")
+            ways = "linnet corpus split makes one, linnet train --folds takes a file"
+            raise LinnetError(f"corpus {corpus!r} is a file, expected a folder: {ways}")
         hint = did_you_mean(corpus, CORPORA) or f"; known are {', '.join(sorted(CORPORA))};"
         hint += " of your own documents, linnet corpus split makes a folder"
         raise LinnetError(f"corpus {corpus!r} is neither a known corpus nor a folder{hint}")
