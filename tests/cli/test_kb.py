@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from pathlib import Path
 
@@ -164,6 +165,29 @@ def test_search_filters(run: Run, kb: KnowledgeBase) -> None:
     assert (done.code, "did you mean 'Disease'" in done.err) == (2, True)
 
 
+def test_similar_names_where_there_are_no_others(run: Run, home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "terms.tsv"
+    source.write_text(
+        "id\tname\tsynonyms\ttypes\nA:1\tSeizure\tEpileptic fit\tsign\nA:2\tNiereninsuffizienz\t\tdisease\n"
+        "A:3\tKardiomyopathie\t\tdisease\nA:4\tHeart failure\t\tdisease\nA:5\tKidney failure\t\tsign\n"
+    )
+    run("kb", "build", source, "--from", "table", "-o", "mine")
+    for text, id in (("siezure", "A:1"), ("insuffizienz", "A:2"), ("myopathie", "A:3")):
+        out = run("kb", "search", "mine", text).out
+        assert f"no name has all words of {text!r}; similar names" in out
+        assert (id in out, "similar name" in out) == (True, True)
+    out = run("kb", "search", "mine", "hart failure").out
+    assert "; similar names" in out
+    assert out.index("A:4") < out.index("A:5")
+    assert "A:2" not in run("kb", "search", "mine", "insuffizienz", "--type", "sign").out
+    found = run("kb", "search", "mine", "siezure", "--json").out.splitlines()
+    assert json.loads(found[0]) == {"id": "A:1", "name": "Seizure", "matched": "Seizure", "by": "similar name"}
+    [exact] = run("kb", "search", "mine", "epileptic fit", "--json").out.splitlines()
+    assert json.loads(exact) == {"id": "A:1", "name": "Seizure", "matched": "Epileptic fit", "by": "exact"}
+    assert "similar" not in run("kb", "search", "mine", "nieren").out, "what begins so is no guess"
+    assert "nothing found for 'qqxx'" in run("kb", "search", "mine", "qqxx").out
+
+
 def test_nothing_but_a_knowledge_base_is_replaced(run: Run, home: Path, tmp_path: Path) -> None:
     source = tmp_path / "terms.tsv"
     source.write_text(TABLE)
@@ -202,6 +226,8 @@ def test_codes_and_retired_concepts_are_found(run: Run, home: Path, tmp_path: Pa
     out = run("kb", "search", "apo", "l001").out
     assert "APO:L001 Old coxib is retired, leads to APO:0950 Celecoxib" in out
     assert "nothing found for 'bextra'" in run("kb", "search", "apo", "bextra").out
+    [told] = run("kb", "search", "apo", "l001", "--json").out.splitlines()[:1]
+    assert json.loads(told) == {"id": "APO:L001", "name": "Old coxib", "retired": True, "successor": "APO:0950"}
     assert {"ATC:77", "APO:77"} <= set(run("kb", "search", "apo", "77").out.split())
     for command in (("retire", "apo", "0402"), ("add", "apo", "--id", "0402", "--name", "Brufen")):
         assert "did you mean 'APO:0402'?" in run("kb", *command).err

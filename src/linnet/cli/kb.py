@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import functools
+import json
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from linnet.cli import kb_build, kb_compare, kb_edit
-from linnet.cli.common import App, Quiet, Verbose, file_size, listen, progress, table
+from linnet.cli.common import App, AsJson, Quiet, Verbose, file_size, listen, progress, table
 from linnet.cli.terminal import say
 from linnet.errors import LinnetError, did_you_mean
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
-from linnet.kb.successors import retired
+from linnet.kb.search import Hit
+from linnet.kb.successors import Retired, retired
 from linnet.recipes.config import open_kb
+from linnet.retrieve.similar import ANY_WORD, SIMILAR
+from linnet.retrieve.similar import search as find_similar
 from linnet.vocabularies.export import write_table
 
 __all__ = ["app"]
+
+INSTEAD = {SIMILAR: "similar names", ANY_WORD: "names with some of them"}  # tiers that say less than all words
 
 
 class _Commands(TyperGroup):
@@ -106,14 +114,27 @@ def search(
     ] = None,
     under: Annotated[list[str] | None, typer.Option(help="Only this concept and its descendants; repeatable.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of results.")] = 10,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Search concepts by id, name, beginning of a name, or words; retired ones by id or name."""
+    """Search concepts by id, name, beginning of a name, or words, else similar names; retired ones by id or name."""
     listen(quiet=quiet, verbose=verbose)
     asked, base = " ".join(text), open_kb(kb)
-    hits = base.search(asked, types=types or (), under=under or (), limit=limit)
     gone = retired(base, asked, limit=limit)
+    find = base.search if gone else functools.partial(find_similar, base)
+    hits = find(asked, types=types or (), under=under or (), limit=limit)
+    (_print_json if as_json else _print_hits)(asked, gone, hits)
+
+
+def _print_json(_asked: str, gone: Sequence[Retired], hits: Sequence[Hit]) -> None:
+    for one in gone:
+        print(json.dumps({"id": one.id, "name": one.name, "retired": True, "successor": one.successor}))
+    for hit in hits:
+        print(json.dumps({"id": hit.id, "name": hit.name, "matched": hit.matched, "by": hit.tier}))
+
+
+def _print_hits(asked: str, gone: Sequence[Retired], hits: Sequence[Hit]) -> None:
     for one in gone:
         after = f"leads to {one.successor} {one.successor_name}" if one.successor else "without a successor"
         say(f"{one.id} {one.name} is retired, {after}: texts are not linked to it")
@@ -121,8 +142,9 @@ def search(
         if not gone:
             say(f"nothing found for {asked!r}")
         return
-    if hits[0].tier == "any word":
-        say(f"no name has all words of {asked!r}; with some of them")
+    tiers = {hit.tier for hit in hits}
+    if other := [what for tier, what in INSTEAD.items() if tier in tiers]:
+        say(f"no name has all words of {asked!r}; {' and '.join(other)}")
     rows = [(hit.id, hit.name, hit.matched if hit.matched != hit.name else "", hit.tier) for hit in hits]
     table("", ("concept", "name", "matched", "by"), rows)
 
