@@ -22,7 +22,9 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, SupportsIndex
 
 __all__ = [
@@ -40,6 +42,7 @@ __all__ = [
     "UnknownConceptError",
     "UnreachableError",
     "did_you_mean",
+    "how_to_install",
     "no_string",
     "wrong_field",
 ]
@@ -143,13 +146,24 @@ class MismatchError(LinnetError):
 class MissingExtraError(LinnetError):
     """An optional dependency that is not installed.
 
-    >>> str(MissingExtraError("torch", extra="neural", wanted_by="the dense retriever"))
-    "the dense retriever needs torch, which is not installed: pip install 'linnet[neural]'"
+    >>> str(MissingExtraError("torch", extra="neural", wanted_by="the dense retriever")).partition(": ")[0]
+    'the dense retriever needs torch, which is not installed'
     """
 
     def __init__(self, module: str, *, extra: str, wanted_by: str, note: str = "") -> None:
         self.module, self.extra = module, extra
-        super().__init__(f"{wanted_by} needs {module}, which is not installed: pip install 'linnet[{extra}]'{note}")
+        super().__init__(f"{wanted_by} needs {module}, which is not installed: {how_to_install(extra)}{note}")
+
+
+def how_to_install(extra: str) -> str:
+    """Return the command that installs an extra: into a clone by its folder, as another project has the name at PyPI.
+
+    Where Linnet was installed otherwise, pip takes the one that is there, and adds what the extra needs.
+    """
+    clone = Path(__file__).parents[2]
+    if (clone / "pyproject.toml").is_file():
+        return f"pip install -e {shlex.quote(f'{clone}[{extra}]')}"
+    return f"pip install {shlex.quote(f'linnet[{extra}]')}"
 
 
 def did_you_mean(value: str, known: Iterable[str]) -> str:

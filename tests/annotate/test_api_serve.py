@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 from linnet.annotate.api.access import PREFIX
-from linnet.errors import LinnetError
+from linnet.errors import LinnetError, how_to_install
 from linnet.kb import KnowledgeBase
 from linnet.serve.server import bind
 from tests.annotate.served import ask, make_hpo, serving
@@ -70,7 +70,7 @@ def test_without_the_extra_the_command_names_it(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "linnet.serve.server", raising=False)
     done = CliRunner().invoke(importlib.import_module("linnet.cli.main").app, ["serve", "--data", str(tmp_path)])
-    assert "pip install 'linnet[serve]'" in str(done.exception)
+    assert how_to_install("serve") in str(done.exception)
 
 
 @pytest.mark.parametrize("module", ["sqlalchemy", "fastapi", "anyio"])
@@ -79,7 +79,7 @@ def test_without_the_extra_at_all(tmp_path: Path, module: str) -> None:
     command = [sys.executable, "-c", hidden, "serve", "--data", str(tmp_path / "new")]
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert f"needs {module}, which is not installed: pip install 'linnet[serve]'" in done.stderr
+    assert f"needs {module}, which is not installed: {how_to_install('serve')}" in done.stderr
 
 
 @pytest.mark.parametrize(

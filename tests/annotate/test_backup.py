@@ -29,7 +29,7 @@ from linnet.annotate.signing import make_session
 from linnet.annotate.store import FILE, Store, connect, open_store
 from linnet.annotate.tables import document, prediction, project, session
 from linnet.annotate.worker import Worker
-from linnet.errors import DataError, FormatError, LinnetError
+from linnet.errors import DataError, FormatError, LinnetError, how_to_install
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
@@ -444,4 +444,4 @@ def test_without_the_extra_the_commands_name_it(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "alembic.config", None)
     monkeypatch.delitem(sys.modules, "linnet.annotate.store")
     for name in ("backup", "restore"):
-        assert "pip install 'linnet[serve]'" in str(run(name, tmp_path / "x", "--data", tmp_path).exception)
+        assert how_to_install("serve") in str(run(name, tmp_path / "x", "--data", tmp_path).exception)

@@ -6,6 +6,7 @@ import base64
 import hmac
 import importlib
 import json
+import re
 import sys
 import time
 import urllib.parse
@@ -27,7 +28,7 @@ from linnet.annotate.people import add_user
 from linnet.annotate.signing import disable, first_link, make_link
 from linnet.annotate.store import Store, open_store
 from linnet.annotate.tables import identity, session, user
-from linnet.errors import FormatError, LinnetError, MissingExtraError, RecipeError
+from linnet.errors import FormatError, LinnetError, MissingExtraError, RecipeError, how_to_install
 from tests.annotate.api import Person, Site
 from tests.annotate.desk import fresh
 from tests.annotate.provider import DISCOVERY, SECRET, FakeProvider, provider
@@ -435,5 +436,5 @@ def test_wrong_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert isinstance(done.exception, LinnetError)
     monkeypatch.setitem(sys.modules, "jwt", None)
     monkeypatch.delitem(sys.modules, "linnet.annotate.id_token", raising=False)
-    with pytest.raises(MissingExtraError, match=r"pip install 'linnet\[oidc\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(how_to_install("oidc"))):
         read_settings(path)

@@ -29,7 +29,7 @@ from linnet.annotate.people import (
 from linnet.annotate.problems import BusyError, NotFoundError
 from linnet.annotate.store import FILE, Store, migrate, open_store
 from linnet.annotate.tables import METADATA, event, now, project, user
-from linnet.errors import DataError, MissingExtraError
+from linnet.errors import DataError, MissingExtraError, how_to_install
 from tests.annotate.desk import Desk, fresh
 
 
@@ -82,7 +82,7 @@ def test_what_is_no_folder_or_no_database(tmp_path: Path) -> None:
 def test_it_needs_its_extra() -> None:
     code = "import sys; sys.modules['sqlalchemy'] = None; import linnet.annotate.store"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    said = "the annotation workbench needs sqlalchemy, which is not installed: pip install 'linnet[serve]'"
+    said = f"the annotation workbench needs sqlalchemy, which is not installed: {how_to_install('serve')}"
     assert said in done.stderr
 
 
@@ -93,7 +93,7 @@ def test_postgresql_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
         return None if name == "psycopg" else find(name)
 
     monkeypatch.setattr(importlib.util, "find_spec", without)
-    with pytest.raises(MissingExtraError, match=r"pip install 'linnet\[postgres\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(how_to_install("postgres"))):
         open_store("postgresql://localhost/x")
 
 

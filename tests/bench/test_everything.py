@@ -12,7 +12,7 @@ import pytest
 from linnet.bench import everything, everything_steps
 from linnet.bench.everything import BENCHES, Line
 from linnet.bench.everything_steps import STEPS, Ratio, per_reference
-from linnet.errors import LinnetError
+from linnet.errors import LinnetError, how_to_install
 from tests.cli.conftest import Run
 
 
@@ -75,7 +75,7 @@ def test_one_that_fails_or_lacks_something_stops_no_other(
     done = run("bench", "all", "--docs", docs, "--last", last, "--quiet")
     assert done.code == 0, done.err
     assert "formats: failed after 0 s: the step failed" in done.err
-    assert "encode: left out, needs torch: pip install 'linnet[neural]'" in done.err
+    assert f"encode: left out, needs torch: {how_to_install('neural')}" in done.err
     assert "| `scale` | `to a slow way` | 2.00 | – | – | 7 texts/s |" in docs.read_text()
     assert list(json.loads(last.read_text())["ratios"]) == ["kb", "dictionary", "evaluate", "lexical", "http", "scale"]
     rows = run("bench", "all", "kb", "--last", last, "--json").out.splitlines()

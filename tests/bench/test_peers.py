@@ -13,7 +13,7 @@ from linnet.bench import peers, peers_steps
 from linnet.bench.peers import PEERS
 from linnet.bench.peers_steps import MAKERS
 from linnet.data import Document
-from linnet.errors import LinnetError
+from linnet.errors import LinnetError, how_to_install
 from tests.cli.conftest import Run
 
 NAMES = [("HP:1", "Short stature"), ("HP:2", "Fever"), ("HP:3", "Hay fever"), ("HP:2", "Pyrexia"), ("HP:4", "fever")]
@@ -64,7 +64,7 @@ def test_rows_of_those_that_are_there(run: Run, tmp_path: Path, small: Path, mon
     docs.write_text("# Benchmarks\n")
     done = run("bench", "peers", "--docs", docs, "--quiet")
     assert done.code == 0, done.err
-    assert "simstring: not installed: pip install 'linnet[peers]'" in done.err
+    assert f"simstring: not installed: {how_to_install('peers')}" in done.err
     assert "gilda: it failed" in done.err
     line = next(line for line in docs.read_text().splitlines() if line.startswith("| `flashtext`"))
     assert line.endswith("| 0.500 | 0.500 | 0.500 | 0.500 | 0.2 | – | 25 | 0.25 |")

@@ -17,6 +17,7 @@ import pytest
 from linnet.cli.diagnosis import CORE, EXTRAS, PACKAGED, diagnose
 from linnet.data import Concept, Name
 from linnet.detect.dictionary import Dictionary
+from linnet.errors import how_to_install
 from linnet.home import kb_named
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
@@ -82,7 +83,7 @@ def test_missing_extras_come_with_what_installs_them(healthy: Path, monkeypatch:
     monkeypatch.setattr("linnet.cli.diagnosis.metadata.version", version)
     extras = diagnose()["extras"]
     assert extras["tune"]["missing"] == {"optuna": "not installed"}
-    assert extras["tune"]["install"] == "pip install 'linnet[tune]'"
+    assert extras["tune"]["install"] == how_to_install("tune")
     assert extras["neural"]["missing"].get("transformers") == "has version 4.57.1, expected >=5"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from linnet.cli.times import Time, write_times
 from linnet.cli.tracking import Tracker
+from linnet.errors import how_to_install
 from linnet.fit.fitting import Done, Progress
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import Step
@@ -177,4 +178,4 @@ def test_the_extra_is_named(
     monkeypatch.setitem(sys.modules, module, None)
     done = run("train", written(tmp_path, small), "-o", tmp_path / "a", "--data", data, option, tmp_path / "b")
     assert done.code == 2
-    assert f"{option} needs {extra}, which is not installed: pip install 'linnet[{extra}]'" in done.err
+    assert f"{option} needs {extra}, which is not installed: {how_to_install(extra)}" in done.err

@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +14,15 @@ import pytest
 from linnet.corpora.catalog import read_corpus
 from linnet.data import Document, Mention, Span
 from linnet.detect.flair import Flair
-from linnet.errors import DataError, FormatError, LinnetError, MissingExtraError, PipelineError, RecipeError
+from linnet.errors import (
+    DataError,
+    FormatError,
+    LinnetError,
+    MissingExtraError,
+    PipelineError,
+    RecipeError,
+    how_to_install,
+)
 from linnet.fit.fitting import Done, Progress, train
 from linnet.fit.plan import tasks
 from linnet.kb import KnowledgeBase
@@ -81,7 +90,9 @@ def linked_right(gold: Sequence[Document], found: Sequence[Document]) -> int:
 def test_without_flair_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     for run in (lambda: Flair().detect([]), lambda: learn(Flair(), [])):
-        with pytest.raises(MissingExtraError, match=r"pip install 'linnet\[flair\]' - in an environment of its own"):
+        with pytest.raises(
+            MissingExtraError, match=re.escape(f"{how_to_install('flair')} - in an environment of its own")
+        ):
             run()
 
 

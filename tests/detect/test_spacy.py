@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from tests.tiny_models import tiny_spacy
 
 from linnet.data import Document
 from linnet.detect.spacy import Spacy
-from linnet.errors import LinnetError, MissingExtraError, RecipeError
+from linnet.errors import LinnetError, MissingExtraError, RecipeError, how_to_install
 
 TEXT = "Short stature, seizures and a renal cyst."
 needs_spacy = pytest.mark.skipif(importlib.util.find_spec("spacy") is None, reason="needs the extra spacy")
@@ -77,7 +78,7 @@ def test_what_is_no_pipeline(tmp_path: Path) -> None:
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"needs spacy, which is not installed: pip install 'linnet\[spacy\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(f"not installed: {how_to_install('spacy')}")):
         Spacy(model="en_core_sci_sm").detect([Document.of(TEXT)])
 
 

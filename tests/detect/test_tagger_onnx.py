@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from tests.detect.test_tagger import bert, fitted, found, gold, kb, notes
 from linnet.data import Document
 from linnet.detect.tagger import Tagger
 from linnet.detect.tagger_graph import GraphTagger
-from linnet.errors import FormatError, MissingExtraError
+from linnet.errors import FormatError, MissingExtraError, how_to_install
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.recipes import config, saving
@@ -127,5 +128,5 @@ def test_training_says_what_to_install_before_it_begins(
 ) -> None:
     monkeypatch.delitem(sys.modules, "linnet.graphs", raising=False)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'linnet\[onnx\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(how_to_install("onnx"))):
         fitted(bert, kb, notes(), backend="onnx")

@@ -11,7 +11,7 @@ import pytest
 
 from linnet.data import Concept, Document, Mention, Name
 from linnet.detect.gold import Gold
-from linnet.errors import LinnetError, MissingExtraError
+from linnet.errors import LinnetError, MissingExtraError, how_to_install
 from linnet.fit.plan import Task
 from linnet.fit.preflight import check_teachable
 from linnet.kb import KnowledgeBase
@@ -98,7 +98,7 @@ def test_a_missing_library_is_told_before_anything_is_trained(
         raise MissingExtraError("torch", extra="neural", wanted_by="decide")
 
     monkeypatch.setattr(Decide, "require_libraries", missing)
-    with pytest.raises(MissingExtraError, match=r"pip install 'linnet\[neural\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(how_to_install("neural"))):
         check_teachable(pipeline, DECIDE, [DOC], [DOC])
 
 

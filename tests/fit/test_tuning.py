@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.data import Candidates, Document, Mention
-from linnet.errors import DataError, LinnetError, MissingExtraError, RecipeError
+from linnet.errors import DataError, LinnetError, MissingExtraError, RecipeError, how_to_install
 from linnet.fit.study import STUDY
 from linnet.fit.tuning import Search, Trial, best, tune, write_best
 from linnet.kb import KnowledgeBase
@@ -285,7 +286,7 @@ def test_the_extra_is_named(make: Any, tmp_path: Path, monkeypatch: pytest.Monke
         return real(name, *args, **more)
 
     monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(MissingExtraError, match=r"linnet tune needs optuna.*pip install 'linnet\[tune\]'"):
+    with pytest.raises(MissingExtraError, match=rf"linnet tune needs optuna.*{re.escape(how_to_install('tune'))}"):
         list(tune(make(), tmp_path / "out", trials=1))
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -8,12 +9,12 @@ import sys
 import pytest
 
 import linnet.nn
-from linnet.errors import MissingExtraError
+from linnet.errors import MissingExtraError, how_to_install
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtraError, match=r"needs torch, which is not installed: pip install 'linnet\[neural\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(f"not installed: {how_to_install('neural')}")):
         runpy.run_path(str(linnet.nn.__file__))
 
 

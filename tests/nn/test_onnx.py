@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from tests.tiny_models import tiny_bert
 import linnet.nn.onnx
 from linnet.corpora.catalog import read_corpus
 from linnet.data import Concept, Document, Mention, Name
-from linnet.errors import LinnetError, MissingExtraError
+from linnet.errors import LinnetError, MissingExtraError, how_to_install
 from linnet.graphs.encoder import GraphEncoder
 from linnet.kb.build import build
 from linnet.nn.encoder import Encoder
@@ -78,7 +79,7 @@ def test_what_the_graph_does_not_take_is_refused(bert: str) -> None:
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'linnet\[onnx\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(how_to_install("onnx"))):
         runpy.run_path(str(linnet.nn.onnx.__file__))
 
 

@@ -20,7 +20,7 @@ from torch.nn import functional
 from linnet.data import Candidates, Concept, Document, Mention, Name
 from linnet.detect.conjuncts import Conjuncts
 from linnet.detect.gold import Gold
-from linnet.errors import DataError, LinnetError, LinnetWarning, RecipeError
+from linnet.errors import DataError, LinnetError, LinnetWarning, RecipeError, how_to_install
 from linnet.evaluate.cost import cost
 from linnet.index.name_vectors import NameVectors
 from linnet.kb import KnowledgeBase
@@ -184,7 +184,7 @@ for call in (
 
 def test_without_torch_it_says_what_to_install(names: KnowledgeBase) -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_TORCH, names.path], capture_output=True, text=True, check=True)
-    assert done.stdout.count("pip install 'linnet[neural]'") == 3
+    assert done.stdout.count(how_to_install("neural")) == 3
 
 
 # --- learning --------------------------------------------------------------------------------------------------------

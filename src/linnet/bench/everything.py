@@ -15,7 +15,7 @@ from linnet import __version__
 from linnet.bench.steps import fresh
 from linnet.cli.common import AsJson, Docs, Quiet, Verbose, check_docs, listen, progress, table
 from linnet.cli.terminal import clean, duration, say
-from linnet.errors import FormatError, LinnetError, did_you_mean
+from linnet.errors import FormatError, LinnetError, did_you_mean, how_to_install
 from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.home import home, read_json, writable
 from linnet.text.files import replacing
@@ -124,7 +124,7 @@ def _run(
     for name in progress(chosen, what="benches", total=len(chosen), quiet=quiet):
         needed = BENCHES[name]
         if needed is not None and importlib.util.find_spec(needed[0]) is None:
-            missed[name] = f"left out, needs {needed[0]}: pip install 'linnet[{needed[1]}]'"
+            missed[name] = f"left out, needs {needed[0]}: {how_to_install(needed[1])}"
             continue
         started = time.perf_counter()
         try:

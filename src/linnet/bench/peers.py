@@ -13,7 +13,7 @@ import typer
 from linnet.bench.steps import fresh
 from linnet.cli.common import AsJson, Corpora, Docs, Quiet, Verbose, check_docs, listen, progress, table
 from linnet.cli.terminal import say
-from linnet.errors import LinnetError, did_you_mean
+from linnet.errors import LinnetError, did_you_mean, how_to_install
 from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.recipes.config import read_recipe
 
@@ -89,7 +89,7 @@ def peers(
     for name in progress(chosen, what="finders", total=len(chosen), quiet=quiet):
         peer = PEERS[name]
         if importlib.util.find_spec(peer.module) is None:
-            say(f"{name}: not installed: pip install 'linnet[peers]'", error=True)
+            say(f"{name}: not installed: {how_to_install('peers')}", error=True)
             continue
         place = None if data is None else str(data)
         try:

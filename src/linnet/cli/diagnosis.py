@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from linnet import __version__
 from linnet.arrays_file import read_header
-from linnet.errors import LinnetError
+from linnet.errors import LinnetError, how_to_install
 from linnet.home import expanded, home, kb_folder
 from linnet.kb import KnowledgeBase
 from linnet.recipes.components import plugins
@@ -159,7 +159,7 @@ def _extra(name: str, extra: Extra, bounds: Mapping[str, Mapping[str, str]]) -> 
         "gives": extra.gives,
         "packages": {one: _version(one) for one in extra.packages},
         "missing": missing,
-        "install": f"pip install 'linnet[{name}]'",
+        "install": how_to_install(name),
     }
 
 
