@@ -397,6 +397,10 @@ def test_an_adjudication_begins_with_what_all_say(site: Site, root: Person) -> N
     ]  # fmt: skip
     curator.command(work, "undo")  # nothing of the curator's own
     assert curator.work(work)["decided"] == decided
+    told = curator.command(work, "done", status=409)
+    assert told["left"] == [{"parts": [[18, 22]], "text": told["left"][0]["text"]}]
+    assert "readers still differ on" in told["detail"]
+    assert curator.work(work)["state"] == "open"
     curator.command(work, "create", parts=[[18, 22]], concepts=["HP:2"])
     curator.command(work, "undo")
     curator.command(work, "redo")
@@ -407,6 +411,37 @@ def test_an_adjudication_begins_with_what_all_say(site: Site, root: Person) -> N
     elsewhere = site.project(root)
     root.ask("POST", f"/projects/{elsewhere}/history", None, content=events)
     assert root.ask("GET", f"/projects/{elsewhere}/exports/jsonl").text.splitlines() == [line]
+
+
+def test_an_adjudication_is_given_back_when_all_is_settled(site: Site, root: Person) -> None:
+    """A decision at the place settles a difference, "no mention" too; what readers agree on settles nothing."""
+    project = site.project(root, settings={"annotators": 2})
+    alice, bob = (site.member(root, project, "annotator", name) for name in ("alice", "bob"))
+    docs = root.upload(project, ("a.txt", b"Seizures and fits, fever, or a rash."))["added"]
+    given = {"documents": docs, "users": [alice.user, bob.user]}
+    hers, his = root.post(f"/projects/{project}/assignments", given)["assignments"]
+    for person, stream in ((alice, hers), (bob, his)):
+        person.command(stream, "create", "both", parts=[[13, 17]], concepts=["HP:0001250"])
+        person.command(stream, "create", "unsure", parts=[[31, 35]], concepts=["HP:0001250"])
+    alice.command(hers, "create", "long", parts=[[0, 17]], concepts=["HP:0001250"])  # around what both have
+    alice.command(hers, "unsure", "unsure")
+    bob.command(his, "create", "fever", parts=[[19, 24]], concepts=["HP:0001250"])
+    for person, stream in ((alice, hers), (bob, his)):
+        person.command(stream, "done")
+    judged = {"documents": docs, "users": [root.user], "kind": "adjudicate"}
+    [work] = root.post(f"/projects/{project}/assignments", judged)["assignments"]
+
+    def left() -> list[str]:
+        return [one["text"] for one in root.command(work, "done", status=409)["left"]]
+
+    assert left() == ["Seizures and fits", "fever", "rash"]
+    root.command(work, "create", parts=[[19, 24]], concepts=["HP:0004322"])  # whatever its address
+    root.command(work, "create", parts=[[31, 35]], concepts=["HP:0001250"])
+    assert left() == ["Seizures and fits"]
+    root.command(work, "create", "no", parts=[[0, 17]], concepts=["HP:0001250"])
+    root.command(work, "delete", "no")
+    root.command(work, "done")
+    assert root.work(work)["state"] == "done"
 
 
 def test_gold_that_nobody_touched_is_no_agreement(site: Site, root: Person) -> None:

@@ -92,6 +92,7 @@ class Command(BaseModel):
     nil: Literal["", "not in KB", "too general", "not a mention", "other"] = ""
     unsure: bool = True
     p: Annotated[float | None, Field(ge=0, le=1)] = None
+    anyway: bool = False
     text: Annotated[str, Field(max_length=20_000)] = ""
     kb: Words = ""
     seen: Seen | None = None
@@ -165,7 +166,7 @@ def changes(command: Command, sheet: Sheet, state: State) -> list[Change]:
     ``delete``               ``mention``; the same as ``reject``, and called otherwise in the history
     ``unsure``               ``mention``, ``unsure``
     ``comment``              ``text``, and ``mention`` unless it is about the document
-    ``done`` ``reopen``      nothing
+    ``done`` ``reopen``      nothing; ``anyway``: an adjudication is done though not all is settled
     ``spread``               ``mention``: the same at all places where the same text stands alone; or ``surface``
                              and what ``link`` has, of a mention of another document
     ``split``                ``mention``, ``pieces``: a mention for each, not linked yet, in its place

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
 
 import sqlalchemy as sa
 
-from linnet.annotate.acts import marks
-from linnet.annotate.assignments import assign
+from linnet.annotate.acts import marks, standing_mentions
+from linnet.annotate.assignments import Reading, assign
 from linnet.annotate.events import AGREED, Event
 from linnet.annotate.journal import append, standing, state_of
-from linnet.annotate.marks import Mark, answers_of, to_json
+from linnet.annotate.marks import Mark, Parts, State, answers_of, to_json
 from linnet.annotate.people import name_of, role_of
 from linnet.annotate.tables import assignment, guideline, now
 from linnet.errors import DataError
 
-__all__ = ["give_to_judge"]
+__all__ = ["give_to_judge", "unsettled"]
 
 
 def give_to_judge(db: sa.Connection, document: int, judge: int, giver: int) -> int:
@@ -51,6 +51,51 @@ def give_to_judge(db: sa.Connection, document: int, judge: int, giver: int) -> i
     return stream
 
 
+def unsettled(db: sa.Connection, reading: Reading, state: State) -> dict[Parts, str]:
+    """Return where readers who are done differ, or are unsure, and an adjudication says nothing yet, with the words.
+
+    Whatever was decided at a place settles it, a mention or none; so does a decision on the mention itself. What all
+    say alike since it began is left, too, until it is decided on.
+
+    Args:
+        db: a connection.
+        reading: the adjudication.
+        state: what was decided in it.
+    """
+    states = [state_of(standing(db, id).items()) for id in _done(db, reading.row["document"])]
+    said = _agreed([marks(one) for one in states]).values()
+    own = _others(marks(state), said)  # what readers said settles nothing
+    works = [standing_mentions(reading.gold, one) for one in states]
+    alike = _agreed(works)
+    disputed = [one for work in works for one in _others(work, alike.values()).items()]
+    late = [one for one in alike.items() if one[0] not in reading.gold]
+    left = {mark.parts for key, mark in disputed if not _is_settled(key, mark, own)}
+    left |= {mark.parts for key, mark in late if not _is_settled(key, mark, marks(state))}
+    text = reading.document["text"]
+    return {parts: " … ".join(text[part.start : part.end] for part in parts) for parts in sorted(left)}
+
+
+def _others(work: Mapping[str, Mark], known: Iterable[Mark]) -> dict[str, Mark]:
+    """Return the marks of a work that say something else than all the known ones."""
+    said = {_said(mark) for mark in known}
+    return {key: mark for key, mark in work.items() if _said(mark) not in said}
+
+
+def _is_settled(key: str, mark: Mark, decided: Mapping[str, Mark]) -> bool:
+    return key in decided or any(_overlap(mark.parts, one.parts) for one in decided.values())
+
+
+def _overlap(parts: Parts, others: Parts) -> bool:
+    return any(one.start < other.end and other.start < one.end for one in parts for other in others)
+
+
+def _done(db: sa.Connection, document: int) -> list[int]:
+    """Return the streams of those who are done with reading a document."""
+    it = assignment.c
+    theirs = sa.and_(it.document == document, it.kind != "adjudicate", it.state == "done")
+    return list(db.scalars(sa.select(it.id).where(theirs).order_by(it.id)))
+
+
 def _finished(db: sa.Connection, document: int, judge: int) -> list[int]:
     """Return the streams of those who are done with a document, if it can be settled."""
     it = assignment.c
@@ -66,7 +111,7 @@ def _finished(db: sa.Connection, document: int, judge: int) -> list[int]:
 
 def _agreed(works: list[dict[str, Mark]]) -> dict[str, Mark]:
     """Return the marks of the first reader that all others have, too, at whatever address."""
-    first, *others = works
+    first, *others = works or [{}]
     said = [{_said(mark) for mark in own.values()} for own in others]
     return {key: mark for key, mark in first.items() if not mark.unsure and all(_said(mark) in own for own in said)}
 

@@ -16,13 +16,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from linnet.annotate.acts import Command, Sheet, changes, is_done, mark_at, twin
+from linnet.annotate.adjudication import unsettled
 from linnet.annotate.assignments import Reading, read
 from linnet.annotate.blind import visible_runs
 from linnet.annotate.events import REDO, UNDO, Change, Event, Step, past, steps_of, turned
 from linnet.annotate.journal import append, events_of, lock
 from linnet.annotate.marks import NOTE, Mark, State, Value, is_mention, same, to_json
 from linnet.annotate.people import name_of, storable
-from linnet.annotate.problems import ConflictError, Difference, RefusedError
+from linnet.annotate.problems import ConflictError, Difference, RefusedError, UnsettledError
 from linnet.annotate.proposals import new_concepts
 from linnet.annotate.runs import predictions_of
 from linnet.annotate.store import Store
@@ -65,6 +66,7 @@ def apply(
     Raises:
         ConflictError: somebody else has changed the same mention, with another result.
         RefusedError: a command makes no sense, or its id was used for another one.
+        UnsettledError: an adjudication is to be done while readers differ where it says nothing.
         DataError: `seq` is later than the last event, an id comes twice, or the document's text was erased.
         NotFoundError: there is no such assignment or user.
         BusyError: the database is in use for too long.
@@ -222,6 +224,9 @@ class _Batch:
             seen = self.state if command.op == "done" else self._seen()
             sheet = _sheet(self.db, self.reading, self.state, command)
             wanted = changes(self._typed(command, sheet, seen), sheet, seen)
+        judged = command.op == "done" and self.reading.row["kind"] == "adjudicate" and not command.anyway
+        if judged and (left := unsettled(self.db, self.reading, self.state)):
+            raise UnsettledError(left)
         new = [one for one in wanted if is_mention(one.mention) and not self._is_there(one)]
         if new and is_done(self.state):  # somebody else said so
             raise DataError("the document is done: reopen it first")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from linnet.annotate.marks import Parts
 from linnet.errors import DataError, LinnetError
 
-__all__ = ["BusyError", "ConflictError", "Difference", "NotFoundError", "RefusedError"]
+__all__ = ["BusyError", "ConflictError", "Difference", "NotFoundError", "RefusedError", "UnsettledError"]
 
 
 class Difference(NamedTuple):
@@ -36,6 +37,16 @@ class ConflictError(LinnetError):
 
 class NotFoundError(LinnetError):
     """A thing that does not exist, or that this person must not know of."""
+
+
+class UnsettledError(LinnetError):
+    """An adjudication that is to be given back while readers still differ; ``left`` says where, and on which words."""
+
+    def __init__(self, left: Mapping[Parts, str]) -> None:
+        self.left = dict(left)
+        words = ", ".join(repr(text) for text in self.left.values())
+        way = "decide on them, or send done with anyway: what is not settled is no mention"
+        super().__init__(f"readers still differ on {words}; {way}")
 
 
 class RefusedError(DataError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linnet.annotate.oidc import ProviderError
-from linnet.annotate.problems import BusyError, ConflictError, NotFoundError, RefusedError
+from linnet.annotate.problems import BusyError, ConflictError, NotFoundError, RefusedError, UnsettledError
 from linnet.annotate.signing import TooManyAttemptsError, UnknownCallerError
 from linnet.errors import LinnetError
 from linnet.serve.problems import Problem, of_ours
@@ -19,6 +19,9 @@ def of_workbench(error: LinnetError) -> Problem:
     if isinstance(error, ConflictError):
         more = {"seq": error.seq, "conflicts": [one._asdict() for one in error.differences]}
         return Problem(409, "conflict", "Changed since you read it", said, more=more)
+    if isinstance(error, UnsettledError):
+        left = [{"parts": parts, "text": text} for parts, text in error.left.items()]
+        return Problem(409, "unsettled", "Readers still differ", said, more={"left": left})
     if isinstance(error, RefusedError):
         return Problem(422, "refused", "A command makes no sense", said, more={"command": error.command})
     if isinstance(error, TooManyAttemptsError):

@@ -295,9 +295,9 @@ export class Desk extends EventTarget {
 
   /** Deal with what went wrong; returns whether to go on at once. Nothing is dropped but what can never be done. */
   async #failed(error, batch) {
-    const conflict = error.type === 'conflict';
+    const conflict = error.type === 'conflict', unsettled = error.type === 'unsettled';
     if (error.type === 'csrf' && !this.#renewed && await this.#renew()) return true;
-    if (!(error instanceof ApiError) || !(conflict || FOR_GOOD.includes(error.status))) { this.#defer(error); return false; }
+    if (!(error instanceof ApiError) || !(conflict || unsettled || FOR_GOOD.includes(error.status))) { this.#defer(error); return false; }
     if (batch.length > 1) { this.#single = true; return true; }
     if (!this.onScreen) {
       this.#become('waiting');

@@ -342,7 +342,7 @@ class Judge extends View {
     const text = `${plural(left, 'conflict is', 'conflicts are')} not settled. What came with the document stands there, nothing else.`;
     if (left && !await confirm('Some conflicts are open', text, 'Done all the same')) return;
     if (desk !== this.desk) return;
-    this.give(desk, [['done', {}]]);
+    this.give(desk, [['done', {anyway: true}]]);  // whoever was asked has said so
     try {
       await desk.saved();
       toast(`${desk.doc.ext_id} is settled`);
