@@ -176,6 +176,8 @@ class _CrossFitting:
         # each part with its last stage, earlier parts first
         for place, number in sorted({task.place: number for number, task in enumerate(self.done)}.items()):
             part = learner_at(self.pipeline, place)
+            if not self.done[number].args.get("cross_fit", True):
+                continue
             if part.NETWORK and not part.FOLDS:
                 raise LinnetError(
                     f"{self.done[number].name} is a network that does not declare how often it may be trained again "
