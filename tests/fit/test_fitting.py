@@ -274,6 +274,16 @@ def test_networks_behind_networks_are_trained_again_once() -> None:
     assert [len(part.runs) for part in parts] == [1 + 3 * 2, 1 + 2 * 5, 1 + 2, 1]
 
 
+def test_a_part_may_be_told_not_to_be_trained_again() -> None:
+    parts = [Counted("tagger", 2), Counted("ngram", 2), Counted("lexical", 2)]
+    docs = [Document(f"d{number}", "x") for number in range(60)]
+    done = [Task((0,), "tagger", {"cross_fit": False}), Task((1,), "ngram"), Task((2,), "lexical")]
+    chain: Any = Pipeline(*parts)
+    for place, task in enumerate(done):
+        list(fit_part(chain, task, docs, (), done=done[:place]))
+    assert [len(part.runs) for part in parts] == [1, 1 + 2, 1]
+
+
 class Silent(Counted):
     """A network that says nothing of leaving documents out."""
 
