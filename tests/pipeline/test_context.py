@@ -75,6 +75,10 @@ Suspected Marfan syndrome: [tall stature], [arachnodactyly].
 Salbutamol prn, [hypertension].
 PMHx: HTN, [CKD3b].""",
     "negated": """
+No free fluid or [bowel obstruction].
+No fracture, free fluid or [pneumothorax].
+No evidence of free gas or [bowel perforation].
+She is [chest pain] free on nitrates.
 [Chest pain] free.
 Fever, no [AS] on echo.
 [Phaeo] screen neg.
