@@ -14,6 +14,11 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+Keine höhergradigen Vitien, geringe [Mitralinsuffizienz].
+Kein Aszites, kleiner [Pleuraerguss] rechts.
+Keine Luftnot, trockener [Husten].
+No chest pain, [dry cough].
+No oedema, large [goitre].
 I would be grateful if you could see this man with [haematuria].
 Echo: no thrombus, [LA severely dilated], no effusion.
 No new lesion, [liver edge 3 cm], shifting dullness absent.
@@ -75,6 +80,12 @@ Suspected Marfan syndrome: [tall stature], [arachnodactyly].
 Salbutamol prn, [hypertension].
 PMHx: HTN, [CKD3b].""",
     "negated": """
+Keine Rötung, kleinen [Wunden] oder Ödeme.
+Kein Fieber, trockener [Husten] oder Luftnot.
+No fever, [productive cough] or dyspnoea.
+Denies fever, [productive cough].
+No fever, [dry cough] and wheeze.
+No haemoptysis, [productive cough], weight loss.
 No free fluid or [bowel obstruction].
 No fracture, free fluid or [pneumothorax].
 No evidence of free gas or [bowel perforation].

@@ -142,7 +142,7 @@ class _Reaches:
         if at in self._stops or (at in self._polar and trigger.kind in POLAR):
             return True
         if word == ",":
-            return self._ends_list(at, trigger)
+            return self._ends_list(at, first, trigger)
         if word == "-":
             return at > first
         if word == ":":  # behind what is suspected stands why: *suspected Marfan: tall stature*
@@ -163,7 +163,7 @@ class _Reaches:
         """Whether a bracket holds a remark and no other name: several words."""
         return ")" not in self._words[opens + 1 : opens + 4]
 
-    def _ends_list(self, comma: int, trigger: Trigger) -> bool:
+    def _ends_list(self, comma: int, first: int, trigger: Trigger) -> bool:
         """Whether a comma ends what a trigger says: a clause of its own follows, or no list where one is needed."""
         after = range(comma + 1, min(comma + FARTHEST, len(self._words)))
         rest = next((at for at in after if at in self._stops or at in self._polar or self._words[at] in ";-"), None)
@@ -175,7 +175,17 @@ class _Reaches:
         if trigger.reach == "phrase":
             return False
         item = words[: words.index(",")] if "," in words else words
-        return self._is_own(item, trigger, joined=not OR.isdisjoint(words), rest=rest)
+        own = self._is_own(item, trigger, joined=not OR.isdisjoint(words), rest=rest)
+        return own or self._is_described(words, first, comma)
+
+    def _is_described(self, words: Sequence[str], first: int, comma: int) -> bool:
+        """Whether `words` behind a comma say what is there: *no fever, dry cough*.
+
+        A longer list goes on, and so does what somebody denies: *denies fever, dry cough*.
+        """
+        if words[0] not in words_of("quality") or self._words[first - 1] not in words_of("no"):
+            return False
+        return "," not in (*words, *self._words[first:comma]) and AND.isdisjoint(words)
 
     def _is_own(self, item: Sequence[str], trigger: Trigger, *, joined: bool, rest: int | None) -> bool:
         """Whether an item of a list says something of its own; a denial is repeated at `rest` if each item has one."""
