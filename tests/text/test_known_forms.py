@@ -40,6 +40,12 @@ def test_the_table_is_well_formed() -> None:
         ("PE\nHe is well.", []),  # a heading, and nothing that speaks for a sense
         ("No coarct. Palps at night.", ["coarctation of aorta", "palpitations"]),
         ("TTP/HUS excluded, platelets normal.", ["thrombotic thrombocytopenic purpura", "hemolytic-uremic syndrome"]),
+        ("HF 90/min, AF 24/min; AF: 26 x/min, HF (88 bpm), AF 16-20/min.", []),
+        ("AF, rate 20/min. ECG: AF 88/min. AF since 2 min.", ["atrial fibrillation"] * 3),
+        (
+            "PVCs 10/min on Holter, NSVT 8 beats.",
+            ["premature ventricular contraction", "nonsustained ventricular tachycardia"],
+        ),
         ("the VHL gene; BN 52021; acyl-CoA oxidase; Group PS; 11.5 +/- SE", []),
     ],
 )

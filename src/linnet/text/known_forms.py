@@ -38,6 +38,11 @@ _BEHIND: Final = re.compile(
     r"mutations?|mutants?|proteins?|kinases?|activity|mRNA|cDNA|exons?|inhibitors?|receptors?|antibod(?:y|ies)|groups?|cells?|mice|rats?)\b"
 )
 _NUMBERED: Final = re.compile(r"[: ]*\(?(?!(?:19|20)\d\d\b)\d{3}(?!\d* ?(?:mg|g|mcg|µg|μg|ml|IE|IU|units?)\b)")
+# A rate makes a form a vital sign (HF: Herzfrequenz, AF: Atemfrequenz), unless it is a rhythm that beats so.
+_RATE: Final = re.compile(r"[:= ]*\(?(?:\d{1,3} ?[-–] ?)?(\d{1,3}) ?(?:[bx]?/ ?min|bpm)\b", re.IGNORECASE)
+_FAST: Final = re.compile("fibrillation|flutter|tachycardia")
+_ANY_RATE: Final = re.compile("bradycardia|block|contraction|complex|ectop|systole")
+_BREATHS: Final = 40  # a minute; beats of fast rhythms are more
 _BEFORE: Final = re.compile(r"(?:\b[Gg]roups?|±|\+/-) ?$|[a-z]-$")
 NEAR, FAR = 1.0, 0.2  # what a word of the same sentence counts, and one of the rest of the document
 MOST_NEAR, MOST_FAR = 5, 8  # words that count
@@ -209,7 +214,7 @@ class KnownForms:
                 continue
             short = self._spelled[spelling]
             senses = self._senses[short]
-            if _names_something_else(text, start, end, listed=senses[0].unlisted == 0):
+            if _names_something_else(text, start, end, senses):
                 continue
             done = int(tokens.ends.searchsorted(end, side="right"))
             long, share = self._write_out(senses[0].names, short), senses[0].alone
@@ -237,11 +242,25 @@ class KnownForms:
         return senses[best], share
 
 
-def _names_something_else(text: str, start: int, end: int, *, listed: bool) -> bool:
-    """Whether a short form is part of the name of a gene or the like; no number says so of one `listed` by the user."""
+def _names_something_else(text: str, start: int, end: int, senses: Sequence[Sense]) -> bool:
+    """Whether a short form is part of the name of a gene or the like; no number says so of one of the user's."""
     if _BEHIND.match(text, end) or _BEFORE.search(text, max(start - WINDOW, 0), start):
         return True
-    return not listed and _NUMBERED.match(text, end) is not None
+    ours = senses[0].unlisted > 0
+    return ours and (_NUMBERED.match(text, end) is not None or _is_rate(text, end, senses))
+
+
+def _is_rate(text: str, end: int, senses: Sequence[Sense]) -> bool:
+    """Whether a short form with these senses that ends at `end` is a vital sign, by the rate behind it.
+
+    >>> [_is_rate(f"AF {rate}/min", 2, clinical()["AF"]) for rate in (24, 110)]
+    [True, False]
+    """
+    rate = _RATE.match(text, end)
+    names = " ".join(name for sense in senses for name in sense.names) if rate else ""
+    if rate is None or _ANY_RATE.search(names):
+        return False
+    return int(rate[1]) <= _BREATHS or _FAST.search(names) is None
 
 
 def _spellings(short: str) -> Iterator[str]:
