@@ -14,6 +14,10 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+Bei [Fieber] seit drei Tagen erfolgte die Aufnahme.
+Bei [Fieber] wurde sofort eine Antibiose begonnen.
+Bei [Pleuraerguss] Punktion geplant.
+Bei bekannter [Epilepsie] bitte Rücksprache.
 Keine höhergradigen Vitien, geringe [Mitralinsuffizienz].
 Kein Aszites, kleiner [Pleuraerguss] rechts.
 Keine Luftnot, trockener [Husten].
@@ -157,6 +161,10 @@ Lives with her husband, who has [dementia].
 Two of her sisters have [hypothyroidism].
 As far as she knows nobody has had [epilepsy].""",
     "hypothetical": """
+Bei [Fieber] Gefahr von [Krampfanfällen].
+Bei [Harnwegsinfekt] bitte Rücksprache.
+Bei [Blutungen] oder [Fieber] bitte sofort melden.
+Procedere: bei [Luftnot] umgehend Notaufnahme.
 Paracetamol prn for [pain], metformin bd.
 SE discussed: [weight gain], [osteoporosis].
 Enoxaparin as [VTE] prophylaxis for 28 days.

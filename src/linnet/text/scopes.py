@@ -97,15 +97,21 @@ class _Reaches:
 
     def _scopes(self, one: Found) -> list[Scope]:
         direction = one.trigger.direction
-        if direction == "opening":
+        if direction in ("opening", "condition"):
             opens = one.first == 0 or self._words[one.first - 1] in OPENS
-            return [self._forward(one)] if opens else []
+            holds = direction == "opening" or self._is_condition(one.last)
+            return [self._forward(one)] if opens and holds else []
         if direction == "around":
             coming = not words_of("future").isdisjoint(self._words)
             return [] if coming else [self._backward(one), self._forward(one)]
         if direction == "either":
             direction = "forward" if self._is_followed(one.last) else "backward"
         return [self._forward(one) if direction == "forward" else self._backward(one)]
+
+    def _is_condition(self, last: int) -> bool:
+        """Whether what follows says what is to be done or feared then: *bei Fieber sofort melden*."""
+        words = frozenset(self._words[last:])
+        return not words_of("then").isdisjoint(words) and words_of("told").isdisjoint(words)
 
     def _is_followed(self, last: int) -> bool:
         """Whether a word stands behind a trigger that may begin a finding."""
