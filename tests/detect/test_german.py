@@ -46,6 +46,7 @@ def find(kb: KnowledgeBase, *texts: str, informal: bool = True) -> list[tuple[st
             "Bekannt sind das Vorhofflimmern und der Diabetes mellitus Typ 2.",
             [("Vorhofflimmern", "Atrial fibrillation"), ("Diabetes mellitus Typ 2", "Type II diabetes mellitus")],
         ),
+        ("Ausschluss eines Krampfanfalls, Mann und die Frau.", [("Krampfanfalls", "Seizure")]),
         ("Kein Bezug: er hat kein Leiden und die Mutter ist gesund.", []),
     ],
 )

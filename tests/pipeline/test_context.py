@@ -84,6 +84,8 @@ Suspected Marfan syndrome: [tall stature], [arachnodactyly].
 Salbutamol prn, [hypertension].
 PMHx: HTN, [CKD3b].""",
     "negated": """
+Ausschluss [Lungenembolie] (CT 15.10).
+Ausschluss eines [Myokardinfarkts].
 Keine Rötung, kleinen [Wunden] oder Ödeme.
 Kein Fieber, trockener [Husten] oder Luftnot.
 No fever, [productive cough] or dyspnoea.
@@ -124,6 +126,9 @@ No [focal deficit].
 [JVP not raised].
 [Aszites] nicht nachweisbar.""",
     "uncertain": """
+CT zum Ausschluss [Lungenembolie].
+Bitte um Ausschluss einer [Lungenembolie].
+Ausschluss [Lungenembolie]?
 DD Asthma, [chronic bronchitis].
 V.a. Pneumonie, [Lungenembolie].
 Unlikely [MI].

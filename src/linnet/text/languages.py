@@ -43,7 +43,7 @@ GERMAN_HINTS: Final = (
     "bds.",
 )  # one of which a German text has
 GERMAN: Final = re.compile(
-    r"\b(?:und|der|die|das|des|dem|den|mit|bei|bds|[Kk]ein|[Kk]eine[nr]?|nicht|eine?r?|ist|wurde|zur|zum|von|vom"
+    r"\b(?:und|der|die|das|des|dem|den|mit|bei|bds|[Kk]ein|[Kk]eine[nr]?|nicht|eine?[rmns]?|ist|wurde|zur|zum|von|vom"
     r"|seit|ohne|links|rechts|beidseits|wegen|nach|unter|auf|aus|wir|sie|sich|im|Z\. ?n|V\. ?a|geb"
     r"|bekannt|Anamnese|Befund)\b"
 )
