@@ -14,6 +14,13 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+[Pleuraerguss] rückläufig.
+Die [Ödeme] sind rückläufig.
+Eigenanamnese: Die Patientin klagt über [Fieber] und [Husten].
+Eigenanamnese: Klagt seit gestern über [Fieber].
+Vorerkrankungen: keine. Die Patientin hat [Fieber].
+[Fieber] laut Angaben der Mutter.
+[Frühgeburt] bei Präeklampsie der Mutter.
 Bei [Fieber] seit drei Tagen erfolgte die Aufnahme.
 Bei [Fieber] wurde sofort eine Antibiose begonnen.
 Bei [Pleuraerguss] Punktion geplant.
@@ -153,6 +160,8 @@ The picture would fit with [vasculitis].
 [Coeliac] screen sent.
 Swab for [chlamydia] sent.""",
     "family": """
+Frühgeburt bei [Präeklampsie] der Mutter.
+[Diabetes mellitus] des Vaters.
 Maternal GM: [T2DM], [breast ca].
 First child died at 9 months of [liver failure].
 Family history: mother has migraine. The patient's sister has [asthma].
@@ -190,6 +199,9 @@ Midazolam for [seizures] lasting more than five minutes.
 Safety net: [weakness], [incontinence].
 Annual [retinopathy] screening.""",
     "historical": """
+[Pleuraerguss] vollständig rückläufig.
+Eigenanamnese: [Appendizitis], [Masern].
+Vorgeschichte: [Appendizitis].
 [K 5.9] ↑, now normal.
 [BP] ↓ overnight, now resolved.
 [K] ↓ for 3 days, now resolved.

@@ -41,12 +41,17 @@ NOW: Final = (
     r"|aktuell|jetzt\b|heute\b|klagt\b|stellt sich\b|vorstellung\b"
 )
 SOMEONE: Final = r"presented\b|admitted\b|referred\b|(?:the |this |der |die )?(?:patient(?:in)?|pt|pat\.)(?![\w'’])"
+HE: Final = r"(?:s?he|they|er|sie|(?:the |der |die )?patient(?:in)?|pt)"
 IS: Final = (
     r"(?:also |now |still )?(?:has(?! had)|is|presents|denies|reports|looks|feels|remains|hat|ist|klagt|berichtet)\b"
 )
 TURNS: Final = {
     "family": re.compile(rf"[.;!?\n]\s*(?={NOW}|{SOMEONE})", re.IGNORECASE),
-    "": re.compile(rf"[.;!?\n]\s*(?={NOW}|(?:s?he|they|er|sie|(?:the )?patient|pt)\s{IS})", re.IGNORECASE),
+    "past": re.compile(
+        rf"[.;!?\n]\s*(?={NOW}|{HE}\s{IS})|(?<=:)\s*(?={NOW}|(?:der|die) patient(?:in)?\s(?:klagt|leidet|berichtet)\b)",
+        re.IGNORECASE,
+    ),
+    "": re.compile(rf"[.;!?\n]\s*(?={NOW}|{HE}\s{IS})", re.IGNORECASE),
 }
 STOP: Final = re.compile(r"[.;\n]")
 
