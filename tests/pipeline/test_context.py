@@ -14,6 +14,12 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+[Rash], [fever], headache resolved.
+[Rash]. [Fever]; headache, cough - resolved.
+[Asthma], [diabetes], rash - resolved
+[Prematurity], VSD - repaired
+[Speech delay], regressed at 2 years
+[Autism], he regressed
 [Pleuraerguss] rückläufig.
 Die [Ödeme] sind rückläufig.
 Eigenanamnese: Die Patientin klagt über [Fieber] und [Husten].
@@ -199,6 +205,13 @@ Midazolam for [seizures] lasting more than five minutes.
 Safety net: [weakness], [incontinence].
 Annual [retinopathy] screening.""",
     "historical": """
+Cushingoid, [striae], [weight gain] - resolved
+[Rash], [fever], [headache] - resolved.
+[Jaundice], [itching]: resolved
+s/p hysterectomy for [fibroids]
+s/p nephrectomy for [renal calculi]
+[ROP stage 2], regressed
+[Postnatal depression] 1975
 [Pleuraerguss] vollständig rückläufig.
 Eigenanamnese: [Appendizitis], [Masern].
 Vorgeschichte: [Appendizitis].

@@ -27,6 +27,7 @@ OPENS: Final = frozenset({";", ":", "-", "(", ","})
 ARROWS: Final = frozenset("↑↓")
 # Sets of words that say, at the border of an item of a list, that it is no more what the list was said to be.
 OWN: Final = {"uncertain": ("known",), "historical": ("known", "chronic")}
+LISTED: Final = Trigger("past", "backward", "list")  # of all items of a list
 
 
 class Scope(NamedTuple):
@@ -106,7 +107,14 @@ class _Reaches:
             return [] if coming else [self._backward(one), self._forward(one)]
         if direction == "either":
             direction = "forward" if self._is_followed(one.last) else "backward"
-        return [self._forward(one) if direction == "forward" else self._backward(one)]
+        if direction == "forward":
+            return [self._forward(one)]
+        return [self._backward(one), *([self._backward(one._replace(trigger=LISTED))] if self._sums_up(one) else [])]
+
+    def _sums_up(self, one: Found) -> bool:
+        """Whether a trigger says that a list is over, behind a dash or colon: *rash, fever, headache - resolved*."""
+        over = one.trigger.kind == "historical" and not words_of("over").isdisjoint(self._words[one.first : one.last])
+        return over and one.first > 0 and self._words[one.first - 1] in "-:"
 
     def _is_condition(self, last: int) -> bool:
         """Whether what follows says what is to be done or feared then: *bei Fieber sofort melden*."""
