@@ -62,6 +62,8 @@ def find(kb: KnowledgeBase, text: str) -> list[tuple[str, str]]:
         ("CRP ↑ from the infection.", [("CRP", "X:1")]),
         ("Na 138 K 5.6↑ creatinine 80", [("K 5.6", "X:3")]),
         ("CRP 5, K 4.1 ↓Na", [("Na", "X:4")]),
+        ("CRP 287 mg/l ↑ (<5), K 6.1 mmol/l ↑", [("CRP", "X:1"), ("K", "X:3")]),  # a unit is no part of it
+        ("CK 2310 U/l ↑. CRP 60 mg/L H.", [("CK", "X:17"), ("CRP H", "X:1")]),
         ("CRP 12 ↑ Na 140", [("CRP 12", "X:1")]),
         ("Raised CRP, urea normal.", [("Raised CRP", "X:1")]),
         ("Kreatinin erhöht.", [("Kreatinin erhöht", "X:9")]),

@@ -184,7 +184,7 @@ class PartSearch:
                 sign = "plus"
             trend = sign and reader.is_trend(at - 1)
             if trend or (sign in found and not walk.wanted):
-                return None if trend else _Said(sign, at - 1, walk.apart)
+                return None if trend else _Said(sign, part.stop - 1 if walk.apart else at - 1, apart=False)
             if not reader.goes_on(at - 1, value=walk.value):
                 return None
             word = reader.keys(at)[1]
