@@ -72,8 +72,27 @@ def test_a_terminology_without_such_names_finds_nothing(tmp_path: Path) -> None:
     assert find(small, "Kein Fieber, keine Krampfanfälle und nicht krank.") == []
 
 
+def test_a_false_friend_is_german_in_german_texts(tmp_path: Path) -> None:
+    names = build([Concept(name, (Name(name),)) for name in ("Constipation", "Obstipation")], tmp_path / "friends.kb")
+    assert find(names, "Die Obstipation und die Frau sind bekannt.") == [("Obstipation", "Constipation")]
+    assert find(names, "Severe obstipation.", "Obstipation.") == [
+        ("obstipation", "Obstipation"),
+        ("Obstipation", "Obstipation"),
+    ]
+
+
+def test_some_names(tmp_path: Path) -> None:
+    names = ("Intention tremor", "Action tremor", "Abdominal distention")
+    kb = build([Concept(name, (Name(name),)) for name in names], tmp_path / "some.kb")
+    assert find(kb, "Intentionstremor rechts, kein Haltetremor, Abdomen leicht gebläht.") == [
+        ("Intentionstremor", "Intention tremor"),
+        ("Haltetremor", "Action tremor"),
+        ("Abdomen leicht gebläht", "Abdominal distention"),
+    ]
+
+
 def test_the_table_is_well_formed() -> None:
     lines = rows("linnet.text", "german_names.tsv")
-    forms = [form for some, _ in lines for form in some.split("|")]
+    forms = [form for some, *_ in lines for form in some.split("|")]
     assert len(set(forms)) == len(forms) > 1000
     assert all(form == form.strip() and form for form in forms)

@@ -96,6 +96,20 @@ def test_what_is_near_is_no_other_concept(tmp_path: Path) -> None:
     ]
 
 
+def test_what_is_around_a_name_is_no_other_concept(tmp_path: Path) -> None:
+    names = ["Perianal abscess", "Perianal fistula", "Pressure ulcer", "Foot pain", "Small hand", "Hand muscle atrophy"]
+    kb = build([Concept(name, (Name(name),)) for name in (*names, "Shuffling gait")], tmp_path / "around.kb")
+    text = "Perianal fistulae; pressure sore L heel; sore heel; wasting of small hand muscles; small hands; shuffles."
+    assert find(kb, text, informal=True) == [
+        ("Perianal fistulae", "Perianal fistula"),
+        ("pressure sore L heel", "Pressure ulcer"),
+        ("sore heel", "Foot pain"),
+        ("wasting of small hand muscles", "Hand muscle atrophy"),
+        ("small hands", "Small hand"),
+        ("shuffles", "Shuffling gait"),
+    ]
+
+
 def test_numbers_behind_short_forms(kb: KnowledgeBase, tmp_path: Path) -> None:
     path = tmp_path / "ours.tsv"
     path.write_text("FLO\tstroke\n", encoding="utf-8")

@@ -18,6 +18,9 @@ from linnet.text.proper_names import names_something_else
         ("Frau Ataxia", "Ataxia"),
         ("uses eye drops", "eye drops"),
         ("had glandular fever", "fever"),
+        ("He bottom-shuffles", "shuffles"),
+        ("a bottom shuffler", "shuffler"),
+        ("small hand joints", "small hand"),
         ("hepatitis B vaccination", "hepatitis"),
         ("Epilepsie Ambulanz", "Epilepsie"),
     ],
@@ -37,6 +40,8 @@ def test_units_people_and_things(text: str, name: str) -> None:
         ("Mrs Doe has bone pain", "bone pain"),
         ("Dr Doe: falls", "falls"),
         ("glandular fever", "glandular fever"),
+        ("He shuffles", "shuffles"),
+        ("small hands", "small hands"),
     ],
 )
 def test_findings(text: str, name: str) -> None:

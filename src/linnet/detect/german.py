@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from linnet.detect.name_agreement import How, Shape
 from linnet.detect.name_search import Batch, Match, Search, Text
 from linnet.detect.name_table import NameTable
 from linnet.kb import KbName
@@ -21,6 +22,7 @@ from linnet.text.wordlists import rows
 __all__ = ["GermanSearch"]
 
 SCORE: Final = 0.9  # what the score of such a name is multiplied by
+FALSE_FRIEND: Final = 1.01  # the same where a name of the terminology is written so and means something else
 
 
 class GermanSearch(Search):
@@ -30,12 +32,19 @@ class GermanSearch(Search):
 
     def __init__(self, search: Search) -> None:
         entries = list[KbName]()
-        for forms, names in rows("linnet.text", "german_names.tsv"):
+        self._false_friends = set[tuple[str, ...]]()
+        german = language_of("de")
+        for forms, names, *mark in rows("linnet.text", "german_names.tsv"):
             found = search.known_name(names.split("|"))
             if found is not None:
                 row, name = found.concept, found.name
                 entries += [KbName(name, row, form, "exact", "", "", preferred=True) for form in forms.split("|")]
-        super().__init__(NameTable.of_names(entries, language_of("de")))
+                self._false_friends |= {tuple(german.content_words(form)) for form in forms.split("|") if mark}
+        super().__init__(NameTable.of_names(entries, german))
+
+    def _score(self, surfaces: tuple[str, ...], name: Shape, how: How) -> float:
+        share = FALSE_FRIEND if name.words in self._false_friends else SCORE
+        return super()._score(surfaces, name, how) * share
 
     def within(self, batch: Batch, texts: Sequence[Text], numbers: Sequence[int]) -> Iterator[Match]:
         """Yield every name found in some of `texts` by their numbers, in the words of `batch`, read from them all."""
@@ -48,7 +57,7 @@ class GermanSearch(Search):
                     tuple(at for some in words for at in some),
                     match.name,
                     match.concept,
-                    match.score * SCORE,
+                    match.score,
                     tuple(at for word in match.own for at in places[word]),
                     next(iter(places[match.group]), -1) if match.group >= 0 else -1,
                 )

@@ -43,9 +43,9 @@ GERMAN_HINTS: Final = (
     "bds.",
 )  # one of which a German text has
 GERMAN: Final = re.compile(
-    r"\b(?:und|der|die|das|des|dem|den|mit|bei|bds|[Kk]ein|[Kk]eine[nr]?|nicht|eine?[rmns]?|ist|wurde|zur|zum|von|vom"
-    r"|seit|ohne|links|rechts|beidseits|wegen|nach|unter|auf|aus|wir|sie|sich|im|Z\. ?n|V\. ?a|geb"
-    r"|bekannt|Anamnese|Befund)\b"
+    r"\b(?:und|der|die|das|des|dem|den|mit|bei|bds|[Kk]ein|[Kk]eine[nr]?|nicht|eine?[rmns]?|ist|sind|wird|werden"
+    r"|wurde|zur|zum|von|vom|seit|ohne|links|rechts|beidseits|wegen|nach|unter|auf|aus|wir|sie|sich|im"
+    r"|Z\. ?n|V\. ?a|geb|bekannt|Anamnese|Befund)\b"
 )
 BRIEF: Final = 300  # characters; a text of so many need not hold common words, if it holds an umlaut or a German name
 UMLAUT: Final = re.compile("[äöüß]")
@@ -151,7 +151,7 @@ def is_german(text: str) -> bool:
 @functools.cache
 def _german_nouns() -> frozenset[str]:
     """Return the nouns in German names of findings, without those that English shares."""
-    table = list(rows("linnet.text", "german_names.tsv"))
+    table = [line for line in rows("linnet.text", "german_names.tsv") if len(line) == 2]  # no false friends
     english = {word.lower() for _, names in table for word in names.replace("|", " ").split()}
     nouns = {noun for names, _ in table for noun in NAME.findall(names)}
     return frozenset(noun for noun in nouns if noun.lower() not in english)
