@@ -33,6 +33,9 @@ NAMES = {
     "X:17": "Elevated circulating creatine kinase concentration",
     "X:18": "Microcephaly",
     "X:19": "Tall stature",
+    "X:20": "Weight loss",
+    "X:22": "Hyperbilirubinemia",
+    "X:23": "Vitamin D deficiency",
 }
 
 
@@ -64,6 +67,10 @@ def find(kb: KnowledgeBase, text: str) -> list[tuple[str, str]]:
         ("CRP 5, K 4.1 ↓Na", [("Na", "X:4")]),
         ("CRP 287 mg/l ↑ (<5), K 6.1 mmol/l ↑", [("CRP", "X:1"), ("K", "X:3")]),  # a unit is no part of it
         ("CK 2310 U/l ↑. CRP 60 mg/L H.", [("CK", "X:17"), ("CRP H", "X:1")]),
+        ("K+ 6.1 (3.5-5.0) H, Na+ 138 (135-145).", [("K+ 6.1", "X:3")]),
+        ("Lost approx 5 kg, losing 3-4 kg more.", [("Lost approx 5 kg", "X:20"), ("losing 3-4 kg", "X:20")]),
+        ("Bilirubin gesamt 4 ↑, Gesamtbilirubin 5 ↑", [("Bilirubin gesamt 4", "X:22"), ("Gesamtbilirubin 5", "X:22")]),
+        ("Vit D deficiency.", [("Vit D deficiency", "X:23")]),
         ("CRP 12 ↑ Na 140", [("CRP 12", "X:1")]),
         ("Raised CRP, urea normal.", [("Raised CRP", "X:1")]),
         ("Kreatinin erhöht.", [("Kreatinin erhöht", "X:9")]),
@@ -118,6 +125,7 @@ def test_what_is_said_of_parts_and_results_is_found(kb: KnowledgeBase, text: str
         "OFC 48 cm (25th centile), height <9th centile, OFC 40th centile, OFC >2nd centile.",
         "OFC 2nd-9th centile, OFC -1 SD.",
         "CK < 820 (30-200).",
+        "Weighs 70 kg, lost 5 teeth; lost her 5 kg bag; high 12 K.",
     ],
 )
 def test_what_belongs_to_something_else_is_not_found(kb: KnowledgeBase, text: str) -> None:

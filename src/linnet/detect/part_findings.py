@@ -37,6 +37,7 @@ REACH: Final = 6  # words between something and its quality
 BEFORE, BEHIND = 0, 1
 NORMAL, SKIP, NEGATION, THING = "normal", "skip", "skip-negation", "thing"
 NO_QUALITY: Final = frozenset((NORMAL, SKIP, NEGATION, THING))
+AMOUNT: Final = "shed"  # the quality of units, whose number stands before them: *lost approx 5 kg*
 NEEDS_PREPOSITION: Final = "~"
 SIGNS: Final = {"↑": "up", "↗": "up", "↓": "down", "↘": "down", "#": "fracture", "++": "plus"}
 ONE: Final = "".join(sign for sign in SIGNS if len(sign) == 1)
@@ -238,7 +239,8 @@ class PartSearch:
                 walk.wanted, walk.apart = False, True
             elif reader.batch.kinds[at] == Kind.CONJUNCTION:
                 walk.wanted = True
-            if (joined and not self._ends(reader, at)) or not (joined or walk.wanted or SKIP in known):
+            skipped = SKIP in known or (AMOUNT in found and _VALUE.match(reader.batch.surfaces[at]))
+            if (joined and not self._ends(reader, at)) or not (joined or walk.wanted or skipped):
                 return None
         return None
 

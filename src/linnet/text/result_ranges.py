@@ -18,7 +18,7 @@ _UNIT: Final = (
     rf"(?:{_B}(?:[^\s()\[\],;]{{0,8}}[/%^][^\s()\[\],;]{{0,8}}"
     r"|[munpkµμ]?g|mcg|[mdf]?l|[mnpkµμ]?(?:mol|IU|U|IE)|secs?|s|[cm]?m|kPa|mmHg)(?!\w))?"
 )
-_SAID: Final = rf"(?:{_B}(?:[:=]|(?:level|levels|is|was|of|at|today)\b)){{0,3}}{_B}"
+_SAID: Final = rf"\+{{0,2}}(?:{_B}(?:[:=]|(?:level|levels|is|was|of|at|today)\b)){{0,3}}{_B}"
 _VALUE: Final = rf"(?P<sign>[<>])?{_B}(?P<value>{_NUMBER}){_UNIT}"
 _NAME: Final = r"ref|reference|normal|norm|range|interval|nr|rr|n|referenz|referenzbereich|normbereich|normwert"
 _LABEL: Final = rf"(?:(?:{_NAME})\b[.:]?{_B}){{0,3}}"
