@@ -157,8 +157,9 @@ def test_rows_go_into_a_page(run: Run, data: Path, tmp_path: Path) -> None:
     for _ in range(2):
         run("reproduce", recipe(tmp_path), "-o", tmp_path / "out", "--repeats", 0, "--docs", page)
     assert page.read_text().count("`small`") == 1
-    done = run("reproduce", recipe(tmp_path), "-o", tmp_path / "out", "--repeats", 0, "--docs", tmp_path / "none.md")
+    done = run("reproduce", recipe(tmp_path), "-o", tmp_path / "new", "--repeats", 0, "--docs", tmp_path / "none.md")
     assert "no such file" in done.err
+    assert not (tmp_path / "new").exists(), "it is said before anything is done"
 
 
 @pytest.mark.parametrize(

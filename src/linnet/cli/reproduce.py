@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
+from linnet.cli.common import Corpora, Quiet, Verbose, check_docs, listen, table
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.terminal import say
 from linnet.corpora.catalog import CORPORA, corpus_named
@@ -73,6 +73,7 @@ def reproduce(
     known = [(_name(source), read_recipe(source), source) for source in sources]
     if twice := [name for name, _, _ in known if sum(name == other for other, _, _ in known) > 1]:
         raise LinnetError(f"the recipe {twice[0]} is named twice: name it once")
+    check_docs(docs)
     refuse_overwriting((source for source in sources if source not in recipes()), [docs])
     base = None if kb is None else open_kb(kb)
     verdicts: list[_Verdict] = []
@@ -90,7 +91,7 @@ def reproduce(
             reports.append(found[0])
             verdicts += _compare(name, recipe, split, found)
             # after each, so that what was found is not lost when a later recipe fails
-            _write_rows(reports, out / "rows.md" if docs is None else docs, new=docs is None, detailed=detailed)
+            _write_rows(reports, out / "rows.md" if docs is None else docs, detailed=detailed)
             if not quiet:
                 about = found[0].about
                 told = f"{about.system} on {about.corpus}: {found[0].documents:,} documents"
@@ -153,11 +154,8 @@ def _compare(name: str, recipe: Recipe, split: str, reports: Sequence[Report]) -
     return verdicts
 
 
-def _write_rows(reports: Sequence[Report], path: Path, *, new: bool, detailed: bool) -> None:
-    before = read_text(path) if path.exists() else ""
-    if not new and not before:
-        raise LinnetError(f"--docs {path}: no such file; give an existing Markdown file")
-    text = put_rows(before, reports, detailed=detailed)
+def _write_rows(reports: Sequence[Report], path: Path, *, detailed: bool) -> None:
+    text = put_rows(read_text(path) if path.exists() else "", reports, detailed=detailed)
     with replacing(path) as stream:
         stream.write(text)
 

@@ -21,6 +21,7 @@ from linnet.data import Document
 from linnet.nn.device import choose_device
 from linnet.pipeline.component import Step
 from linnet.train.args import TrainArgs
+from linnet.train.memory import keep_few_kernels, trim
 from linnet.train.model import Trainable, divided_groups, parameter_groups
 from linnet.train.randomness import Randomness
 from linnet.train.run import Run, Score
@@ -28,6 +29,8 @@ from linnet.train.run import Run, Score
 __all__ = ["Score", "Trainable", "divided_groups", "parameter_groups", "train"]
 
 logger = logging.getLogger(__name__)
+
+TRIM_EVERY = 10  # steps
 
 
 def train(
@@ -65,10 +68,13 @@ def train(
     """
     device = choose_device()
     outside = Randomness.now(device)
+    keep_few_kernels()
     try:
         run = Run(model, docs, dev, score=score, args=args, folder=folder, key=key)
         steps = run.steps()
         while (step := _next_step(steps, run)) is not None:
+            if device.type == "cpu" and step.step % TRIM_EVERY == 0:
+                trim()
             inside = Randomness.now(device)
             outside.restore()
             try:
