@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.data import Candidates, Document, Mention, Span
+from linnet.evaluate import evaluate
 from linnet.evaluate.errors import KINDS, NOT_IN_KB, confusions, errors
 from linnet.evaluate.linked import Linked
 from linnet.evaluate.relations import Relations
@@ -39,6 +41,18 @@ def found(
 ) -> list[Wrong]:
     pairs = [(Document("d", TEXT, mentions=tuple(theirs), **fields), Document("d", TEXT, mentions=tuple(ours)))]
     return errors(pairs, Linked.of(pairs, kb=kb), kb=kb)
+
+
+HULL = attrgetter("span")
+
+
+@st.composite
+def broken(draw: st.DrawFn) -> Mention:
+    """Draw a mention of one concept and one or two parts."""
+    cuts = sorted(draw(st.sets(st.integers(0, 6), min_size=2, max_size=4)))
+    parts = tuple(Span(a, b) for a, b in zip(cuts[::2], cuts[1::2], strict=False))
+    where = Mention(parts[0].start, parts[-1].end, parts=parts if len(parts) > 1 else ())
+    return replace(where, concepts=(draw(st.sampled_from("AB")),))
 
 
 def kinds(*args: Any, **fields: Any) -> list[tuple[str, ...]]:
@@ -72,10 +86,11 @@ def test_the_best_overlap_explains_and_each_explains_one() -> None:
         ("boundary", ("A",)),
         ("missed", ("B",)),
     ]
-    # parts count, not their hull
+    # what overlaps are the parts; what is found, the hull
     apart = gold(0, 30, "A", parts=(Span(0, 4), Span(25, 30)))
     assert kinds([apart], [said(10, 20, "A")]) == [("missed",), ("spurious",)]
-    assert kinds([apart], [said(0, 30, "A")]) == [("boundary",)]
+    assert kinds([apart], [said(0, 30, "A")]) == []
+    assert kinds([apart], [said(0, 30, "B")]) == [("not retrieved",)]
 
 
 def test_what_is_no_error() -> None:
@@ -87,6 +102,14 @@ def test_what_is_no_error() -> None:
     assert kinds([], [said(0, 4, "A"), said(5, 9, "A")], reviewed=(Span(0, 4),)) == [("spurious",)]
     assert kinds([gold(0, 4, "A", alternatives=(("B",),))], [said(0, 4, "B")]) == []
     assert kinds([], []) == []
+
+
+@given(st.lists(broken(), max_size=5, unique_by=HULL), st.lists(broken(), max_size=5, unique_by=HULL))
+def test_missed_and_boundary_are_what_recognition_lacks(theirs: list[Mention], ours: list[Mention]) -> None:
+    report = evaluate([Document("d", TEXT, mentions=tuple(theirs))], [Document("d", TEXT, mentions=tuple(ours))])
+    recall, strict = report["recognition.strict.recall"], report["strict.recall"]
+    assert report.kinds.get("missed", 0) + report.kinds.get("boundary", 0) == recall.below - recall.above
+    assert report["all.accuracy@1"].above == strict.above
 
 
 def test_saying_it_twice_is_one_error() -> None:

@@ -179,10 +179,9 @@ def test_nil_at_given_spans_and_anywhere_are_two_measures() -> None:
 
 
 def test_errors_are_in_the_slices_of_their_own_mention() -> None:
-    parts = (Span(0, 8), Span(20, 26))
-    nested = tuple(
-        Mention(0, 26, types=(kind,), source="gold", concepts=(kind,), parts=where)
-        for kind, where in (("A", ()), ("B", parts))
+    nested = (
+        Mention(0, 26, types=("A",), source="gold", concepts=("A",)),
+        Mention(1, 26, types=("B",), source="gold", concepts=("B",), parts=(Span(1, 8), Span(20, 26))),
     )
     report = evaluate(
         [Document("a", TEXT, mentions=nested)],

@@ -50,7 +50,7 @@ def assertions(pairs: Pairs, *, live: Callable[[str], str]) -> list[Measure]:
 
 
 def _matched(gold: Document, predicted: Document) -> Iterator[tuple[str, str]]:
-    """Yield the assertions of both sides for each gold mention that has one and was found at its spans."""
+    """Yield the assertions of both sides for each gold mention that has one and was found at its span."""
     theirs = sort_by_place([mention for mention in gold.mentions or () if mention.assertion])
     ours = partners(theirs, predicted.mentions or (), fits=_agree)
     return ((one.assertion, other.assertion) for one, other in zip(theirs, ours, strict=True) if other is not None)

@@ -90,7 +90,7 @@ class Calibration:
         """Return the calibration of all that was predicted: of P(span and concept right).
 
         Every predicted mention counts that is answered by a concept with a probability. It is right if a gold mention
-        of the same spans accepts the answer. Mentions outside the spans that a person went through do not count, nor
+        of the same span accepts the answer. Mentions outside the spans that a person went through do not count, nor
         those at spans whose concept nobody annotated.
 
         Args:
@@ -104,9 +104,9 @@ class Calibration:
             accepted: dict[object, set[frozenset[str]]] = {}
             for mention in gold.mentions or ():
                 answers = () if mention.concepts is None else (mention.concepts, *mention.alternatives)
-                accepted.setdefault(mention.spans, set()).update(frozenset(map(live, answer)) for answer in answers)
+                accepted.setdefault(mention.span, set()).update(frozenset(map(live, answer)) for answer in answers)
             for mention in predicted.mentions or ():
-                theirs = accepted.get(mention.spans)
+                theirs = accepted.get(mention.span)
                 known = is_reviewed(gold, mention) if theirs is None else bool(theirs)
                 if mention.concepts and mention.probability is not None and known:
                     said = frozenset(map(live, mention.concepts))

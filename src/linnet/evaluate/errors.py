@@ -163,13 +163,13 @@ class _Finder:
     def _left_over(self, gold: Document, predicted: Document, rows: Sequence[int]) -> list[Mention]:
         """Return the predictions with a concept that no gold mention has, each once, by place in the text."""
         partners = [mention for row in rows if (mention := self._linked.predicted[row])]
-        taken = {(mention.spans, mention.concepts) for mention in partners}
-        unknown = {mention.spans for mention in gold.mentions or () if mention.concepts is None}
-        left: dict[tuple[tuple[Span, ...], tuple[str, ...]], Mention] = {}
+        taken = {(mention.span, mention.concepts) for mention in partners}
+        unknown = {mention.span for mention in gold.mentions or () if mention.concepts is None}
+        left: dict[tuple[Span, tuple[str, ...]], Mention] = {}
         for mention in sorted(predicted.mentions or (), key=lambda m: (m.id, m.probability or 0.0)):
-            known = mention.spans not in unknown and is_reviewed(gold, mention)
-            if mention.concepts and known and (mention.spans, mention.concepts) not in taken:
-                left.setdefault((mention.spans, mention.concepts), mention)
+            known = mention.span not in unknown and is_reviewed(gold, mention)
+            if mention.concepts and known and (mention.span, mention.concepts) not in taken:
+                left.setdefault((mention.span, mention.concepts), mention)
         return sorted(left.values(), key=lambda m: (m.start, -m.end, m.parts, m.concepts))
 
     def _boundaries(self, missed: Sequence[int], left: Sequence[Mention]) -> dict[int, int]:

@@ -194,8 +194,8 @@ def _keep_reviewed(gold: Document, predicted: Document) -> Document:
     """Return what was predicted where gold can judge it: not outside the spans that a person went through."""
     if gold.reviewed is None:
         return predicted
-    theirs = {mention.spans for mention in gold.mentions or ()}
-    kept = (m for m in predicted.mentions or () if m.spans in theirs or is_reviewed(gold, m))
+    theirs = {mention.span for mention in gold.mentions or ()}
+    kept = (m for m in predicted.mentions or () if m.span in theirs or is_reviewed(gold, m))
     return replace(predicted, mentions=tuple(kept))
 
 
@@ -279,9 +279,7 @@ def _reliability(
     protocol: Protocol,
 ) -> Reliability | None:
     """Return how far to trust probabilities: of the concept where only gold's spans are answered, else of both."""
-    given = all(
-        {m.spans for m in ours.mentions or ()} <= {m.spans for m in gold.mentions or ()} for gold, ours in pairs
-    )
+    given = all({m.span for m in ours.mentions or ()} <= {m.span for m in gold.mentions or ()} for gold, ours in pairs)
     if given:
         made = Calibration.of_linked(linked, protocol=protocol)
     else:

@@ -29,7 +29,7 @@ class Linked:
         documents: the ids of all documents, those without mentions included, in gold's order.
         doc: int32, place of the mention's document in `documents`.
         gold: the mentions as annotated.
-        predicted: the mentions predicted at the same span, None where there is none.
+        predicted: the mentions predicted at the same span (or hull), None where there is none.
         right: bool, the answer (``concepts``) is one that gold accepts.
         rank: int32, the smallest k such that the first k candidates hold an accepted answer; 0 = none do.
         precision: float64, average precision of the candidates over the ids of the answer.

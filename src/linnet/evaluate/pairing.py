@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linnet.data import Candidates, Document, Mention, Span
+from linnet.data import Candidates, Document, Mention
 from linnet.errors import MismatchError
 from linnet.kb import KnowledgeBase
 
@@ -106,37 +106,55 @@ def _place(mention: Mention) -> Any:
 
 
 def partners(gold: Sequence[Mention], predicted: Sequence[Mention], *, fits: Fits) -> list[Mention | None]:
-    """Return for each gold mention the predicted one of the same spans, or None; none is used twice.
+    """Return for each gold mention the predicted one of the same span, or None; none is used twice.
 
-    If several predictions have the same span, the one with the gold mention's id is its own. The others are taken by
-    probability, without a look at gold, as many as there are gold mentions; among these each goes to a gold mention
-    that it fits, if there is one. So a second guess at a span never helps, and two right answers at a span that gold
-    has twice are both right.
+    The span of a discontinuous mention is its hull, as end to end (`linnet.evaluate.end_to_end`), but mentions of the
+    same parts come first. If several predictions have the same span, the one with the gold mention's id is its own. The
+    others are taken by probability, without a look at gold, as many as there are gold mentions; among these each goes
+    to a gold mention that it fits, if there is one. So a second guess at a span never helps, and two right answers at a
+    span that gold has twice are both right.
 
     Args:
         gold: gold mentions of one document, in the order of `sort_by_place`.
         predicted: predicted mentions of the same document, in any order.
         fits: says whether a prediction (second) answers a gold mention (first).
     """
-    ours: dict[tuple[Span, ...], list[Mention]] = {}
-    for mention in predicted:
-        ours.setdefault(mention.spans, []).append(mention)
-    places: dict[tuple[Span, ...], list[int]] = {}
-    for at, mention in enumerate(gold):
-        places.setdefault(mention.spans, []).append(at)
     found: list[Mention | None] = [None] * len(gold)
-    for spans, here in places.items():
-        there = ours.get(spans, [])
-        if len(here) == len(there) == 1:
-            found[here[0]] = there[0]
-        elif there:
-            for at, mention in _share(here, [gold[at] for at in here], sorted(there, key=_preference), fits):
-                found[at] = mention
+    left = _pair_up(gold, predicted, found, where=lambda mention: mention.spans, fits=fits)
+    if any(mention.parts for mention in (*gold, *left)):
+        _pair_up(gold, left, found, where=lambda mention: mention.span, fits=fits)
     return found
 
 
+def _pair_up(
+    gold: Sequence[Mention],
+    predicted: Sequence[Mention],
+    found: list[Mention | None],
+    *,
+    where: Callable[[Mention], object],
+    fits: Fits,
+) -> list[Mention]:
+    """Fill the gaps of `found` with predictions that stand at the same place; return those that are left over."""
+    ours: dict[object, list[Mention]] = {}
+    for mention in predicted:
+        ours.setdefault(where(mention), []).append(mention)
+    places: dict[object, list[int]] = {}
+    for at, mention in enumerate(gold):
+        if found[at] is None:
+            places.setdefault(where(mention), []).append(at)
+    for place, here in places.items():
+        there = ours.get(place, [])
+        if len(here) == len(there) == 1:
+            found[here[0]] = there.pop()
+        elif there:
+            there.sort(key=_preference)
+            for at, mention in _share(here, [gold[at] for at in here], there, fits):
+                found[at] = mention
+    return [mention for there in ours.values() for mention in there]
+
+
 def _share(places: list[int], gold: list[Mention], ours: list[Mention], fits: Fits) -> list[tuple[int, Mention]]:
-    """Return the pairs among the mentions of one span; `ours` come in order of preference and are used up."""
+    """Return the pairs among the mentions of one place; `ours` come in order of preference and are used up."""
     shared: list[tuple[int, Mention]] = []
     waiting = dict(zip(places, gold, strict=True))
 
