@@ -15,6 +15,7 @@ from linnet.errors import DataError, MismatchError
 from linnet.evaluate import About, Figure, Options, Report, compare, evaluate, measure
 from linnet.evaluate.evaluation import fingerprint
 from linnet.evaluate.report import BY_TYPE
+from linnet.evaluate.uncertainty import adjust, paired_bootstrap
 from linnet.kb import KnowledgeBase
 
 TEXT = "Seizures and short stature, cleft palate."
@@ -229,10 +230,14 @@ def test_equal_systems_do_not_differ_and_others_do(kb: KnowledgeBase) -> None:
     assert all(row.adjusted >= row.p for row in rows)
     same = [row for row in rows if (row.a, row.b) == ("a", "b")]
     assert all((row.difference, row.p) == (0.0, 1.0) for row in same)
-    [accuracy] = [row for row in rows if (row.b, row.measure, row.a) == ("c", "in-kb.accuracy@1", "a")]
+    accuracy, drawn = [row for row in rows if (row.b, row.measure, row.a) == ("c", "in-kb.accuracy@1", "a")]
     # 60 mentions that a alone gets right: 2 × 0.5⁶⁰
     assert accuracy.p == pytest.approx(2 * 0.5**60)
-    assert accuracy.difference == 1.0
+    assert accuracy.difference == drawn.difference == 1.0
+    assert (accuracy.test, drawn.test) == ("exact McNemar", "paired bootstrap")
+    assert drawn.p == paired_bootstrap(
+        *(one.measures["in-kb.accuracy@1"] for one in systems[::2]), samples=QUICK.samples, seed=QUICK.seed
+    )
 
 
 def test_p_is_adjusted_for_the_comparisons_that_are_shown(kb: KnowledgeBase) -> None:
@@ -243,10 +248,11 @@ def test_p_is_adjusted_for_the_comparisons_that_are_shown(kb: KnowledgeBase) -> 
         measure(docs, ours, kb=kb, about=About(system=name), options=QUICK)
         for name, ours in (("given", given), ("worse", worse), ("found", found))
     ]
-    [row] = compare(systems[:2])  # both were given the mentions: nothing is said end to end
-    assert (row.measure, row.adjusted) == ("in-kb.accuracy@1", row.p)
+    rows = compare(systems[:2])  # both were given the mentions: nothing is said end to end
+    assert [row.measure for row in rows] == ["in-kb.accuracy@1"] * 2
+    assert [row.adjusted for row in rows] == list(adjust([row.p for row in rows]))
     assert {one.measure for one in compare(systems[1:])} == {"in-kb.accuracy@1"}
-    assert len(compare([systems[2], replace(systems[2])])) == 3
+    assert len(compare([systems[2], replace(systems[2])])) == 4
 
 
 def test_what_cannot_be_compared_is_refused(kb: KnowledgeBase) -> None:

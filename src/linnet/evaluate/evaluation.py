@@ -313,7 +313,7 @@ def _sample_evenly(found: Sequence[Wrong], most: int) -> tuple[Wrong, ...]:
 
 
 def compare(systems: Sequence[Evaluation], *, method: Adjustment = "holm") -> list[Comparison]:
-    """Compare every two systems: exact McNemar on accuracy@1 of the protocol, paired bootstrap on the F1 measures.
+    """Compare every two systems: exact McNemar on accuracy@1 of the protocol, paired bootstrap on it and on F1.
 
     Probabilities are adjusted for all comparisons that are made. A system that was given the mentions is compared with
     no other on the F1 measures: they would be taken for what it found.
@@ -340,9 +340,10 @@ def compare(systems: Sequence[Evaluation], *, method: Adjustment = "holm") -> li
 def _pair(a: Evaluation, b: Evaluation) -> list[Comparison]:
     about = a.report.about
     mask = a.linked.mask(_protocol(about.protocol))
-    accuracy = mcnemar(a.linked.right[mask], b.linked.right[mask])
-    tests = [(f"{about.protocol}.accuracy@1", "exact McNemar", accuracy)]
-    for name in COMPARED if about.samples and not (a.report.given or b.report.given) else ():
+    accuracy = f"{about.protocol}.accuracy@1"
+    tests = [(accuracy, "exact McNemar", mcnemar(a.linked.right[mask], b.linked.right[mask]))]
+    found = () if a.report.given or b.report.given else COMPARED
+    for name in (accuracy, *found) if about.samples else ():
         p = paired_bootstrap(a.measures[name], b.measures[name], samples=about.samples, seed=about.seed)
         tests.append((name, "paired bootstrap", p))
     return [
