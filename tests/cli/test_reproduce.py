@@ -53,6 +53,7 @@ def test_from_scratch(run: Run, data: Path, home: Path, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     assert "OK" in done.out
     assert "+0.0000" in done.out
+    assert "OK: found is no less" in done.out
     folder = tmp_path / "out" / "small"
     assert {path.name for path in folder.iterdir()} >= {
         "predictions.jsonl", "report.json", "report.html", "report.md", "state.json",
@@ -113,6 +114,7 @@ def test_a_recipe_that_promises_nothing_shows_its_figures(run: Run, data: Path, 
         assert "1 documents" in done.out
         assert str(tmp_path / "out" / "small") in done.out
         assert "0.5000" in done.out
+        assert "OK" not in done.out
         assert [figure for figure in ("accuracy@1", "recall@20", "strict.f1", "document.f1") if figure in done.out] == [
             "accuracy@1", "recall@20", "strict.f1", "document.f1",
         ][:figures]  # fmt: skip

@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 IN_FOLDS = tuple(name for name, corpus in CORPORA.items() if corpus.folds)
 LINKING = ("in-kb.accuracy@1", "in-kb.recall@20")  # of recipes that promise nothing
 OUTPUT = Path("reproduced")
+MEANING = "expected is the least that the recipe promises ([expect]); OK: found is no less, however much more it is"
 CLOSE = 1e-9  # a score that misses its mark by less is a matter of rounding in the last place
 
 
@@ -173,3 +174,5 @@ def _show(verdicts: Sequence[_Verdict]) -> None:
         for one in verdicts
     ]
     table("", ("recipe", "metric", "expected", "found", "difference", ""), rows, right=(2, 3, 4))
+    if any(one.expected is not None for one in verdicts):
+        print(MEANING)
