@@ -14,6 +14,7 @@ from linnet.data import Candidates, Document, Mention, Span
 from linnet.errors import DataError, MismatchError
 from linnet.evaluate import About, Figure, Options, Report, compare, evaluate, measure
 from linnet.evaluate.evaluation import fingerprint
+from linnet.evaluate.render import tables
 from linnet.evaluate.report import BY_TYPE
 from linnet.evaluate.uncertainty import adjust, paired_bootstrap
 from linnet.kb import KnowledgeBase
@@ -72,6 +73,19 @@ def test_a_perfect_prediction_is_1_and_an_empty_one_0(kb: KnowledgeBase) -> None
     assert perfect.reliability is not None
     assert perfect.reliability.of == "given-span"
     assert empty.reliability is None
+
+
+def test_calibration_of_what_is_not_calibrated_is_said_to_be_so(kb: KnowledgeBase) -> None:
+    docs = documents()
+    raw = answers(docs, kb)
+    fitted = [
+        replace(doc, mentions=tuple(replace(mention, calibration="given-span") for mention in doc.mentions or ()))
+        for doc in raw
+    ]
+    reports = [evaluate(docs, ours, kb=kb, options=QUICK) for ours in (raw, fitted)]
+    [table] = [table for table in tables(reports) if table.title == "calibration"]
+    [row] = [row for row in table.rows if row[0] == "expected calibration error"]
+    assert row[1:] == ("0.100 (probabilities are uncalibrated)", "0.100")
 
 
 def test_half_wrong(kb: KnowledgeBase) -> None:

@@ -295,6 +295,7 @@ def _reliability(
         brier=made.brier,
         aurc=made.aurc,
         answers=len(made),
+        calibrated=any(m.calibration for _, ours in pairs for m in ours.mentions or () if m.probability is not None),
         bins=tuple(made.bins()),
         risk_coverage=tuple(points),
     )

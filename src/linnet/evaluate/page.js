@@ -110,7 +110,8 @@ function drawCurves() {
       [Math.log(k) / most, value, `${systems[index].name}, first ${k}: ${short(value)}`]), index));
   }
   if (!systems.some(({ reliability }) => reliability)) return;
-  const diagram = chart("Reliability", { x: "mean probability of a bin", y: "share of right answers; dashed: what the probability promises", xTicks: unit });
+  const raw = systems.filter(({ reliability }) => reliability && !reliability.calibrated).map(({ name }) => name);
+  const diagram = chart(raw.length ? `Reliability (uncalibrated: ${raw.join(", ")})` : "Reliability", { x: "mean probability of a bin", y: "share of right answers; dashed: what the probability promises", xTicks: unit });
   const [[x1, y1], [x2, y2]] = [diagram.at(0, 0), diagram.at(1, 1)];
   diagram.svg.append(drawn("line", { class: "ideal", x1, y1, x2, y2 }));
   const risk = chart("Accuracy by coverage", { x: "share of answers given, the surest first", y: "share of the given answers that are right", xTicks: unit });

@@ -29,6 +29,7 @@ END_TO_END = (
 NOTHING = "–"
 NO_KB = "no knowledge base: every concept counts as known, other ids of a concept count as wrong; give --kb"
 TOO_FEW = f"under {FEW} documents are few: intervals are too narrow, p of the bootstrap is too small"
+UNCALIBRATED = "probabilities are uncalibrated"
 GIVEN = "was given the gold mentions (or found exactly those): no end-to-end metrics"
 
 
@@ -159,7 +160,8 @@ def _calibration(reports: Sequence[Report], names: tuple[str, ...]) -> Table:
 
 def _trust(one: Reliability) -> list[str]:
     what = "span and concept" if one.of == "joint" else "concept, span given"
-    return [what, *(f"{value:.3f}" for value in (one.ece, one.brier, one.aurc))]
+    error, *others = (f"{value:.3f}" for value in (one.ece, one.brier, one.aurc))
+    return [what, error if one.calibrated else f"{error} ({UNCALIBRATED})", *others]
 
 
 def _differences(comparisons: Sequence[Comparison]) -> Table:

@@ -117,6 +117,8 @@ class Reliability(Record):
         brier: Brier score.
         aurc: area under the risk-coverage curve.
         answers: how many have a probability.
+        calibrated: whether any prediction says what its probability was calibrated for; else the figures are of scores
+            that nobody made frequencies of.
         bins: the reliability diagram.
         risk_coverage: pairs of share answered and share of these wrong.
     """
@@ -126,6 +128,7 @@ class Reliability(Record):
     brier: float
     aurc: float
     answers: Count
+    calibrated: bool = True
     bins: tuple[Bin, ...] = ()
     risk_coverage: tuple[tuple[float, float], ...] = ()
 
