@@ -9,6 +9,7 @@ import pytest
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning
 from linnet.kb import KnowledgeBase
+from linnet.recipes.config import read_recipe
 from linnet.recipes.knowledge_bases import KbSources, build_kb, kb_of_version, open_kb
 
 TABLE = "id\tname\nX:1\tFever\nX:2\tCough\n"
@@ -51,13 +52,33 @@ def test_a_damaged_file_is_refused_and_named(data: Path) -> None:
 
 def test_where_the_files_are(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LINNET_DATA", raising=False)
-    with pytest.raises(LinnetError, match=r"where is a\.tsv\? Set --data DIR or LINNET_DATA"):
+    with pytest.raises(LinnetError, match=r"where is a\.tsv\? Not in /.*; set --data DIR or LINNET_DATA"):
         build_kb(sources("a.tsv"))
     assert len(build_kb(sources(str(data / "a.tsv")))) == 2
     monkeypatch.setenv("LINNET_DATA", str(data))
     assert len(build_kb(sources("a.tsv"))) == 2
     with pytest.raises(LinnetError, match=r"none\.tsv"):
         build_kb(sources("none.tsv"))
+
+
+def test_files_are_sought_in_the_data_folder_beside_the_recipe_and_here(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LINNET_DATA", raising=False)
+    places = [data / name for name in ("published", "recipes", "here")]
+    for place in places:
+        place.mkdir()
+    recipe = places[1] / "mine.toml"
+    recipe.write_text('pipeline = [{use = "gold"}]\nkb.build = [{from = "table", path = "mine.tsv"}]\n')
+    monkeypatch.chdir(places[2])
+    with pytest.raises(LinnetError) as error:
+        read_recipe(recipe).open_kb(data=places[0])
+    assert f"where is mine.tsv? Not in {', '.join(map(str, places))}; set" in str(error.value)
+    for size, place in enumerate(reversed(places), 1):  # what is sought first is there last
+        (place / "mine.tsv").write_text("id\tname\n" + "".join(f"X:{n}\tFever {n}\n" for n in range(size)))
+        kb = read_recipe(recipe).open_kb(data=places[0])
+        assert kb is not None
+        assert len(kb) == size
 
 
 @pytest.mark.parametrize("name", ["../../x", "/x", "a/b", "x/", "..\0"])

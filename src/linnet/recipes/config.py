@@ -26,7 +26,7 @@ from linnet.pipeline import Component, Pipeline, Stage
 from linnet.pipeline.component import Seen
 from linnet.pipeline.learner import HANDED_IN
 from linnet.recipes.components import COMPONENTS, components, is_called, name_of, recipes
-from linnet.recipes.knowledge_bases import kb_of_version, open_kb
+from linnet.recipes.knowledge_bases import KbSources, kb_of_version, open_kb
 from linnet.recipes.recipe import Recipe, check_value, is_address, messages, nested_tables, probes
 from linnet.recipes.renamed import rename, rename_keywords
 from linnet.text.files import read_text
@@ -118,6 +118,8 @@ def _check(values: dict[str, Any], path: Path, changes: Sequence[str]) -> Recipe
     problems += recipe.problems() if recipe is not None else []
     if problems or recipe is None:
         raise RecipeError(path, problems)
+    if isinstance(recipe.kb, KbSources):
+        recipe.kb = recipe.kb.beside(path.parent)
     return recipe
 
 

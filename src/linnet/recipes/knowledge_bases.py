@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from linnet import __version__
 from linnet.errors import FormatError, KnowledgeBaseError, LinnetError
@@ -46,6 +46,19 @@ class KbSources(BaseModel):
     name: str = ""
     build: list[dict[str, Any]] = Field(min_length=1)
     concepts_of: list[str] = Field(default_factory=list)
+    _beside: Path | None = PrivateAttr(default=None)  # the folder of the recipe's file
+
+    def beside(self, folder: Path) -> KbSources:
+        """Return the same sources, whose relative paths are also sought in `folder`: that of the recipe's file."""
+        made = self.model_copy()
+        made._beside = folder
+        return made
+
+    def places(self, data: str | Path | None) -> list[Path]:
+        """Return where relative paths are sought, in order: the data folder, beside the recipe, the current folder."""
+        place = data if data is not None else os.environ.get(DATA, "")
+        found = [Path(place)] if str(place) else []
+        return list(dict.fromkeys([*found, *filter(None, [self._beside]), Path()]))
 
     def problems(self) -> list[str]:
         """Return what is wrong with the sources, found without opening any.
@@ -121,7 +134,8 @@ def build_kb(
 
     Args:
         sources: the table of a recipe.
-        data: the folder that relative paths begin in; None takes the environment variable LINNET_DATA.
+        data: the folder that relative paths begin in, if they do not beside the recipe or in the current folder;
+            None takes the environment variable LINNET_DATA.
         progress: called with the number of concepts read so far.
 
     Raises:
@@ -130,26 +144,35 @@ def build_kb(
     """
     from linnet.vocabularies.build import build_from  # noqa: PLC0415 - brings all readers along
 
-    folder = _folder(sources.build, data)
-    described = [_source(table, folder) for table in sources.build]
+    places = sources.places(data)
+    _refuse_missing(sources.build, places)
+    described = [_source(table, _folder(str(table.get("path", "")), places)) for table in sources.build]
     if sources.concepts_of:
         whole = build_kb(sources.model_copy(update={"concepts_of": []}), data=data, progress=progress)
-        return _subset(whole, sources, folder)
+        return _subset(whole, sources, places)
     path = kb_named(f"{sources.name or 'recipe'}-{_key(described)}")
     if path.exists():
         try:
             return _warn_if_edited(KnowledgeBase.open(path))
         except KnowledgeBaseError as error:
             logger.info("%s; it is built again", error)
-    _refuse_missing(described)
     logger.info("building the knowledge base %s", path)
     return build_from(described, path, name=sources.name or path.stem, progress=progress)
 
 
-def _refuse_missing(sources: Sequence[Any]) -> None:
-    for source in sources:
-        if source.vocabulary != "corpus" and source.path is not None and not Path(source.path).exists():
-            raise FormatError(source.path, f"there is no such file; {WHERE}")
+def _refuse_missing(tables: Sequence[Mapping[str, Any]], places: Sequence[Path]) -> None:
+    """Refuse a file that is in none of the places; what names a corpus may be a pattern, or known by name."""
+    for path in (str(table["path"]) for table in tables if "path" in table and table.get("from") != "corpus"):
+        if Path(path).is_absolute() and not Path(path).exists():
+            raise FormatError(path, f"there is no such file; {WHERE}")
+        if not any((place / path).exists() for place in places):
+            looked = ", ".join(str(place.absolute()) for place in places)
+            raise LinnetError(f"where is {path}? Not in {looked}; set --data DIR or {DATA}, a folder with it; {WHERE}")
+
+
+def _folder(path: str, places: Sequence[Path]) -> Path:
+    """Return the first of the places that holds a relative path, or the first of all."""
+    return next((place for place in places if (place / path).exists()), places[0])
 
 
 def _warn_if_edited(kb: KnowledgeBase) -> KnowledgeBase:
@@ -159,12 +182,13 @@ def _warn_if_edited(kb: KnowledgeBase) -> KnowledgeBase:
     return kb
 
 
-def _subset(whole: KnowledgeBase, sources: KbSources, data: Path) -> KnowledgeBase:
+def _subset(whole: KnowledgeBase, sources: KbSources, places: Sequence[Path]) -> KnowledgeBase:
     """Return the concepts of `whole` that are the gold of documents, built once for the content of both."""
     from linnet.corpora.vocabulary import corpus_paths, documents, gold_ids  # noqa: PLC0415 - brings readers along
     from linnet.vocabularies.subset import mask_of, subset  # noqa: PLC0415 - as above
 
-    given = [_resolve(source, data) for source in sources.concepts_of]
+    data = places[0]
+    given = [_resolve(source, _folder(source, places)) for source in sources.concepts_of]
     contents = [_content(path) for source in given for path in corpus_paths(source, data=data)]
     digest = hashlib.sha256(json.dumps([whole.version, contents]).encode()).hexdigest()[:12]
     path = kb_named(f"{sources.name or 'recipe'}-of-corpus-{digest}")
@@ -180,11 +204,11 @@ def _subset(whole: KnowledgeBase, sources: KbSources, data: Path) -> KnowledgeBa
     return subset(whole, chosen, path, conditions={"concepts of": " | ".join(sources.concepts_of)})
 
 
-def _resolve(source: str, data: Path) -> str:
-    """Return a known corpus as it is, and a path as one that begins in the data folder."""
+def _resolve(source: str, folder: Path) -> str:
+    """Return a known corpus as it is, and a path as one that begins in a folder."""
     from linnet.corpora.vocabulary import known_corpus  # noqa: PLC0415 - brings the readers of corpora along
 
-    return source if known_corpus(source) else str(data / source)
+    return source if known_corpus(source) else str(folder / source)
 
 
 def _source(table: Mapping[str, Any], folder: Path) -> Any:
@@ -195,16 +219,6 @@ def _source(table: Mapping[str, Any], folder: Path) -> Any:
     if source.vocabulary == "corpus" and source.path is not None and known_corpus(source.path):
         return replace(source, options={"data": folder, **source.options})
     return source
-
-
-def _folder(tables: Sequence[Mapping[str, Any]], data: str | Path | None) -> Path:
-    place = data if data is not None else os.environ.get(DATA, "")
-    relative = [
-        str(table["path"]) for table in tables if "path" in table and not Path(str(table["path"])).is_absolute()
-    ]
-    if relative and not place:
-        raise LinnetError(f"where is {relative[0]}? Set --data DIR or {DATA}, the folder of relative paths; {WHERE}")
-    return Path(place)
 
 
 def _key(sources: Sequence[Any]) -> str:
