@@ -11,13 +11,14 @@ import pytest
 
 from linnet.data import Concept, Document, Mention, Name
 from linnet.detect.gold import Gold
-from linnet.errors import LinnetError, MissingExtraError, how_to_install
+from linnet.errors import LinnetError, MissingExtraError, RecipeError, how_to_install
 from linnet.fit.plan import Task
 from linnet.fit.preflight import check_teachable
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Pipeline
 from linnet.pipeline.decide import Decide
+from linnet.rerank.lexical import Lexical
 from linnet.retrieve.ngram import Ngram
 
 SEIZURE = Mention(0, 8, source="gold", concepts=("HP:0001250",))
@@ -100,6 +101,14 @@ def test_a_missing_library_is_told_before_anything_is_trained(
     monkeypatch.setattr(Decide, "require_libraries", missing)
     with pytest.raises(MissingExtraError, match=re.escape(how_to_install("neural"))):
         check_teachable(pipeline, DECIDE, [DOC], [DOC])
+
+
+def test_a_missing_prior_is_told_before_anything_is_trained(kb: KnowledgeBase) -> None:
+    reranked = Pipeline(Gold(), Ngram(kb=kb), Lexical(kb=kb, prior="nothere"), kb=kb, name="mine.toml")
+    with pytest.raises(RecipeError, match=r"mine\.toml: 1 problem\n  pipeline\[2\]\.prior: 'nothere' is neither"):
+        check_teachable(reranked, [Task((1,), "ngram"), Task((2,), "lexical")], [DOC], [DOC])
+    reranked.parts[2].prior = "bc5cdr"  # type: ignore[attr-defined]
+    check_teachable(reranked, [Task((1,), "ngram"), Task((2,), "lexical")], [DOC], [DOC])
 
 
 def test_no_documents_are_needed_where_names_alone_teach(kb: KnowledgeBase) -> None:

@@ -311,9 +311,9 @@ def test_kb_is_needed(tmp_path: Path, kb: KnowledgeBase) -> None:
 
 
 def test_wrong_values_are_found_when_made(recipe: Path, kb: KnowledgeBase) -> None:
-    with pytest.raises(LinnetError, match=r"threshold 2\.0 is not between"):
+    with pytest.raises(LinnetError, match=r"r\.toml: 1 problem\n  pipeline\[\d\]\.threshold 2\.0 is not between"):
         load(recipe, kb=kb, changes=["decide.threshold=2"])
-    with pytest.raises(RecipeError, match="k: 0 must be at least 1"):
+    with pytest.raises(RecipeError, match=r"r\.toml: 1 problem\n  pipeline\[1\]\.of\[1\]\.k: 0 must be at least 1"):
         load(recipe, kb=kb, changes=["ngram.k=0"])
 
 

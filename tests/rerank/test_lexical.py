@@ -303,7 +303,7 @@ def test_a_prior_is_what_few_documents_stay_close_to(
     again.save(tmp_path / "moved")
     shutil.rmtree(tmp_path / "own")  # what was learned needs the prior no more
     assert Lexical.load(tmp_path / "moved", kb=mesh).model is not None
-    with pytest.raises(DataError, match="'bc5cd' is neither a file nor one of bc5cdr"):
+    with pytest.raises(RecipeError, match="'bc5cd' is neither a file nor one of bc5cdr"):
         trained(mesh, corpus, prior="bc5cd")
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from linnet.data import Document
-from linnet.errors import LinnetError
+from linnet.errors import LinnetError, RecipeError
 from linnet.fit.plan import Task, from_dev, learner_at, needs_documents
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
@@ -37,10 +37,12 @@ def check_teachable(
     Raises:
         LinnetError: no documents, a duplicate id, no mention, no dev documents where a part learns from them,
             or not one concept that the knowledge base holds.
+        RecipeError: a file that a part learns from is missing.
         MissingExtraError: a library that a part needs is not installed.
     """
     for task in todo:
         learner_at(pipeline, task.place).require_libraries()
+        _require_files(pipeline, task)
     if not needs_documents(pipeline, todo):
         return
     _check_ids(docs)
@@ -59,6 +61,15 @@ def check_teachable(
             raise LinnetError(f"none of the {len(some):,} {split} documents has a mention to learn from")
         if links and pipeline.kb is not None:
             _check_concepts(pipeline.kb, some, split)
+
+
+def _require_files(pipeline: Pipeline, task: Task) -> None:
+    try:
+        learner_at(pipeline, task.place).require_files()
+    except RecipeError as error:
+        where = ".of".join(f"[{index}]" for index in task.place)
+        problems = [f"pipeline{where}.{problem}" for problem in error.problems]
+        raise RecipeError(pipeline.name or task.name, problems) from error
 
 
 def shared(docs: Sequence[Document], dev: Sequence[Document]) -> int:

@@ -269,6 +269,14 @@ class Learner:
             MissingExtraError: one is.
         """
 
+    def require_files(self) -> None:
+        """Refuse files that its keywords name, and that it cannot learn from: asked before anything is trained.
+
+        Raises:
+            RecipeError: one is missing.
+            FormatError: one is damaged.
+        """
+
     def owes_nothing(self, args: Mapping[str, Any]) -> bool:  # noqa: ARG002
         """Return whether a training with these arguments learned from no document, and its result is still there.
 

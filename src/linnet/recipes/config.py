@@ -19,7 +19,7 @@ from typing import Any, cast, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
+from linnet.errors import DataError, FormatError, KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
 from linnet.home import PIPELINE_NAME, SEVERAL, pipelines_folder, read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Component, Pipeline, Stage
@@ -296,7 +296,8 @@ def load(
         )
     saved = folder if trained else None
     allow = recipe.make_allow(opened, source)
-    made = Pipeline(*_make_all(recipe.pipeline, opened, saved), name=str(source), kb=opened, allow=allow)
+    parts = _make_all(recipe.pipeline, opened, saved, "pipeline", source)
+    made = Pipeline(*parts, name=str(source), kb=opened, allow=allow)
     if trained and (folder / SEEN).is_file():
         made.seen = Seen(read_json(folder / SEEN))
     return made
@@ -334,20 +335,41 @@ def _opened(kb: str | Path | KnowledgeBase) -> KnowledgeBase:
     return kb if isinstance(kb, KnowledgeBase) else open_kb(kb)
 
 
-def _make_all(parts: Sequence[Mapping[str, Any]], kb: KnowledgeBase, saved: Path | None) -> list[Component]:
+def _make_all(
+    parts: Sequence[Mapping[str, Any]], kb: KnowledgeBase, saved: Path | None, where: str, source: str | Path
+) -> list[Component]:
     """Make the components of some tables; those of a trained folder are loaded from its subfolders ``0-use``, …."""
+    folders = [None if saved is None else saved / f"{index}-{part['use']}" for index, part in enumerate(parts)]
     return [
-        make(part, kb, None if saved is None else saved / f"{index}-{part['use']}") for index, part in enumerate(parts)
+        make(part, kb, folder, where=f"{where}[{index}]", source=source)
+        for index, (part, folder) in enumerate(zip(parts, folders, strict=True))
     ]
 
 
-def make(part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None = None) -> Component:
+def make(
+    part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None = None, *, where: str = "", source: str | Path = ""
+) -> Component:
     """Return the component of a checked ``[[pipeline]]`` table, with what its folder holds if it was saved.
 
     Raises:
+        RecipeError: values that it refuses, told with `where` they stand in the recipe `source`: ``pipeline[2]``.
         LinnetError: a file of the folder is missing, damaged or has wrong fields.
     """
     name = part["use"]
+    try:
+        return _make(name, part, kb, saved, where, source)
+    except (RecipeError, DataError) as error:
+        own = error.problems if isinstance(error, RecipeError) and error.path == name else ()
+        if isinstance(error, DataError) and str(error).startswith(f"{name}: "):
+            own = (str(error).removeprefix(f"{name}: "),)
+        if not own or not where:
+            raise
+        raise RecipeError(source, [f"{where}.{problem}" for problem in own]) from error
+
+
+def _make(
+    name: str, part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None, where: str, source: str | Path
+) -> Component:
     known = _keywords(name)
     keywords = {key: known[key].validate_python(value) for key, value in part.items() if key not in ("use", "of")}
     if saved is not None and "of" not in part:
@@ -358,7 +380,7 @@ def make(part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None = None) 
     if "kb" in _parameters(name):
         keywords["kb"] = kb
     if "of" in part:
-        keywords["of"] = _make_all(part["of"], kb, saved)
+        keywords["of"] = _make_all(part["of"], kb, saved, f"{where}.of", source)
     return _component(name)(**keywords)
 
 

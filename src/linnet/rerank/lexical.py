@@ -146,6 +146,11 @@ class Lexical(Reranker):
 
     # --- training ----------------------------------------------------------------------------------------------------
 
+    def require_files(self) -> None:
+        """Refuse a prior that is not there."""
+        if self.prior:
+            _read_prior(self.prior, FEATURES)
+
     def fit(
         self,
         train: Sequence[Document],
@@ -161,7 +166,8 @@ class Lexical(Reranker):
         `before` must not know the answers of the documents it is given: `linnet.fit.fitting` sees to that.
 
         Raises:
-            DataError: no mention with a right candidate, or there is no such prior.
+            DataError: no mention with a right candidate.
+            RecipeError: there is no such prior.
             FormatError: the prior is damaged.
         """
         self.parts = further(fused_names(before))
@@ -318,13 +324,13 @@ def _read_prior(name: str, columns: Sequence[str]) -> Logit:
     """Return the weights of a prior; a column that it lacks begins with a weight of 0.
 
     Raises:
-        DataError: there is none of this name.
+        RecipeError: there is none of this name.
         FormatError: the file holds no weights.
     """
     ours = {path.stem: path for path in PRIORS.glob("*.json")}
     path = ours.get(name, Path(name))
     if not path.is_file():
-        raise DataError(f"lexical: prior: {name!r} is neither a file nor one of {', '.join(sorted(ours))}")
+        raise RecipeError("lexical", [f"prior: {name!r} is neither a file nor one of {', '.join(sorted(ours))}"])
     found = _values(path, read_json(path))
     nothing = (0.0, 0.0, 1.0)
     return Logit(*np.array([found.get(column, nothing) for column in columns], np.float64).T)
