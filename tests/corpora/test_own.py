@@ -35,5 +35,9 @@ def test_what_is_no_split_is_refused(tmp_path: Path) -> None:
         list(split_documents(str(tmp_path), split="train"))
     with pytest.raises(FormatError, match="found nothing so called; linnet corpus split"):
         list(split_documents(str(tmp_path), split="dev"))
+    (tmp_path / "sixty.jsonl").touch()
+    for name, hint in (("sixti.jsonl", r"; did you mean 'sixty\.jsonl'\?$"), ("else/sixti.jsonl", "$")):
+        with pytest.raises(LinnetError, match=rf"there is no file '.*{name}'{hint}"):
+            has_split(str(tmp_path / name), "train")
     with pytest.raises(LinnetError, match="neither a known corpus nor a folder; did you mean 'bc5cdr'"):
         has_split("bc5cdrr", "train")

@@ -170,6 +170,9 @@ def _folder(corpus: str) -> Path:
         if folder.is_file():
             ways = "linnet corpus split makes one, linnet train --folds takes a file"
             raise LinnetError(f"corpus {corpus!r} is a file, expected a folder: {ways}")
+        if folder.suffix:
+            beside = [found.name for found in folder.parent.iterdir()] if folder.parent.is_dir() else []
+            raise LinnetError(f"there is no file {corpus!r}{did_you_mean(folder.name, beside)}")
         hint = did_you_mean(corpus, CORPORA) or f"; known are {', '.join(sorted(CORPORA))};"
         hint += " of your own documents, linnet corpus split makes a folder"
         raise LinnetError(f"corpus {corpus!r} is neither a known corpus nor a folder{hint}")
