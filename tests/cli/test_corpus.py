@@ -395,3 +395,11 @@ def test_annotations_follow_their_terminology(run: Run, tmp_path: Path, name: st
     [doc] = linnet.read(gold)
     assert [mention.concepts for mention in doc.mentions or ()] == [("H:140",), ("H:47",), ("H:140",)]
     assert source.read_bytes() == before
+
+
+def test_where_to_write_is_said_once(run: Run, source: Path, tmp_path: Path) -> None:
+    assert run("corpus", "convert", source, "-o", tmp_path / "all.jsonl").code == 0
+    assert [doc.id for doc in linnet.read(tmp_path / "all.jsonl")] == ["1", "2"]
+    for places in ([], [tmp_path / "a.jsonl", "-o", tmp_path / "b.jsonl"]):
+        done = run("corpus", "convert", source, *places)
+        assert (done.code, "say once where to write: linnet corpus convert SOURCE OUTPUT" in done.err) == (2, True)

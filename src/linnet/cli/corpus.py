@@ -79,7 +79,8 @@ def _count_faults(on_error: OnError) -> Faults:
 @app.command("convert")
 def convert(
     source: Source,
-    output: Annotated[str, typer.Argument(help="File (folder for brat) to write; - is standard output.")],
+    output: Annotated[str, typer.Argument(help="File (folder for brat) to write; - is standard output.")] = "",
+    out: Annotated[str, typer.Option("--output", "-o", hidden=True)] = "",  # as other commands name it
     format: From = None,
     to: Annotated[str | None, typer.Option(help="Output format; default: by the suffix of OUTPUT.")] = None,
     options: Options = None,
@@ -107,6 +108,9 @@ def convert(
     A corrected .xlsx, or a CSV with --texts, becomes gold; with --kb it may hold names of concepts.
     """
     listen(quiet=quiet, verbose=verbose)
+    if bool(output) == bool(out):
+        raise LinnetError("say once where to write: linnet corpus convert SOURCE OUTPUT")
+    output = output or out
     target = to or format_of(output)
     told = writer_options(target, to_options)
     if names_maker(target, told) and (maker := maker_of(source)):
