@@ -50,6 +50,16 @@ def pair(tmp_path: Path, *names: str) -> list[Path]:
     return [gold, *paths]
 
 
+def test_a_csv_of_mentions_is_about_the_texts_of_gold(run: Run, tmp_path: Path) -> None:
+    gold, first, _ = pair(tmp_path, "a", "b")
+    whole = json.loads(run("evaluate", gold, first, "--json").out)
+    for options in ([], ["--to-option", "texts=true"]):
+        assert run("corpus", "convert", first, tmp_path / "a.csv", *options).code == 0
+        assert json.loads(run("evaluate", gold, tmp_path / "a.csv", "--json").out)["mention"] == whole["mention"]
+    (tmp_path / "other.csv").write_text("document,start,end,concepts\n8,0,8,X:1\n")
+    assert "'8'" in run("evaluate", gold, tmp_path / "other.csv").err
+
+
 def test_predictions_in_the_place_of_gold_are_told(run: Run, tmp_path: Path) -> None:
     gold, first, _ = pair(tmp_path, "a", "b")
     assert "the gold comes first" in run("evaluate", first, first).err

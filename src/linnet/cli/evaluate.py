@@ -17,6 +17,8 @@ from linnet.cli.terminal import say
 from linnet.cli.times import Times
 from linnet.corpora import read
 from linnet.corpora.catalog import corpus_named
+from linnet.corpora.formats import FORMATS, suffix
+from linnet.corpora.mentions_csv import lacks_texts, read_mentions
 from linnet.corpora.vocabulary import documents
 from linnet.data import Document
 from linnet.errors import LinnetError, did_you_mean
@@ -109,7 +111,7 @@ def evaluate(
     with times.step("read", gold) as wanted:
         wanted.extend(_read_gold(gold, source, data))
     learned = None if train is None else list(documents(train, data=data))
-    systems = _read_all(names, predicted, times, as_predicted=as_predicted)
+    systems = _read_all(names, predicted, wanted, times, as_predicted=as_predicted)
     systems = {system: _of_gold(wanted, found, base) for system, found in systems.items()}
     base = _find_kb(systems.values()) if base is None else base
     _warn_of_unknown(wanted, systems, base)
@@ -158,19 +160,23 @@ def _warn_of_unannotated(gold: str, report: Report) -> None:
 
 
 def _read_all(
-    names: Sequence[str], paths: Sequence[str], times: Times, *, as_predicted: bool
+    names: Sequence[str], paths: Sequence[str], gold: Sequence[Document], times: Times, *, as_predicted: bool
 ) -> dict[str, list[Document]]:
     """Return the predictions of each system."""
     systems: dict[str, list[Document]] = {}
     for system, path in zip(names, paths, strict=True):
         with times.step("read", system) as systems[system]:
-            systems[system].extend(_read_predictions(path, as_predicted=as_predicted))
+            systems[system].extend(_read_predictions(path, gold, as_predicted=as_predicted))
     return systems
 
 
-def _read_predictions(path: str, *, as_predicted: bool) -> list[Document]:
-    """Return documents with predicted mentions, gold ones among them left for `measure` to refuse."""
-    docs = list(read(path))
+def _read_predictions(path: str, gold: Sequence[Document], *, as_predicted: bool) -> list[Document]:
+    """Return documents with predicted mentions, gold ones among them left for `measure` to refuse.
+
+    A CSV of mentions without their texts is about those of `gold`.
+    """
+    alone = suffix(path) in FORMATS["csv"].suffixes and Path(path).is_file() and lacks_texts(path)
+    docs = list(read_mentions(path, (Document(doc.id, doc.text) for doc in gold)) if alone else read(path))
     if as_predicted:
         return [
             replace(doc, mentions=tuple(replace(mention, source="pred") for mention in doc.mentions or ()))

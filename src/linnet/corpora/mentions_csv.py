@@ -15,6 +15,7 @@ empty has none (``()``), in a file without that column nobody said (None).
 from __future__ import annotations
 
 import codecs
+import csv
 import itertools
 import logging
 import sys
@@ -39,7 +40,7 @@ from linnet.text.cells import (
 )
 from linnet.text.files import CHUNK, STDIO, open_bytes, open_text, shown
 
-__all__ = ["COLUMNS", "DOCUMENT_TEXT", "carried", "read", "read_mentions", "write"]
+__all__ = ["COLUMNS", "DOCUMENT_TEXT", "carried", "lacks_texts", "read", "read_mentions", "write"]
 
 logger = logging.getLogger(__name__)
 
@@ -163,6 +164,17 @@ def read_mentions(
     return Table(shown(path), faults, corrected, kb).attach(rows, texts)
 
 
+def lacks_texts(path: str | Path) -> bool:
+    """Return whether a file is a CSV of mentions whose texts are elsewhere, as `write` makes it by default."""
+    first = next(open_text(path), "")
+    header = set(map(str.strip, next(csv.reader([first], delimiter=_delimiter(first)), [])))
+    return header.issuperset(REQUIRED) and DOCUMENT_TEXT not in header
+
+
+def _delimiter(first: str) -> str:
+    return next((mark for mark in DELIMITERS if mark in first), ",")
+
+
 def _encoding(path: str | Path) -> str:
     """Return the encoding of a table that a spreadsheet saved: of Excel's plain *CSV*, it is Windows-1252."""
     if str(path) == STDIO:
@@ -188,8 +200,7 @@ def _rows(
     name = shown(path)
     lines = open_text(path, keep_ends=True, encoding=encoding)
     first = next(lines)
-    cut = next((mark for mark in DELIMITERS if mark in first), ",")
-    table = csv_rows(itertools.chain([first], lines), name, cut)
+    table = csv_rows(itertools.chain([first], lines), name, _delimiter(first))
     header = header or [cell.strip() for cell in next(table, (1, [""]))[1]]
     places = column_places(
         header, name, columns, known=(*COLUMNS, DOCUMENT_TEXT), cures={ours: _cure(ours) for ours in required}
