@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from random import Random
 
@@ -138,7 +139,7 @@ def test_partners_stand_on_the_same_span_and_are_used_once(gold: list[Mention], 
     found = partners(gold, predicted, fits=same)
     used = [id(partner) for partner in found if partner is not None]
     assert len(set(used)) == len(used)
-    for where in (lambda mention: mention.span, lambda mention: mention.spans):  # hulls; the same parts come first
+    for where in (attrgetter("span"), attrgetter("spans")):  # hulls; the same parts come first
         for place in map(where, gold):
             there = sum(where(other) == place for other in predicted)
             own = [partner for mention, partner in zip(gold, found, strict=True) if where(mention) == place]
