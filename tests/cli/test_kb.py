@@ -179,6 +179,8 @@ def test_similar_names_where_there_are_no_others(run: Run, home: Path, tmp_path:
     out = run("kb", "search", "mine", "hart failure").out
     assert "; similar names" in out
     assert out.index("A:4") < out.index("A:5")
+    both = run("kb", "search", "mine", "heart failure").out
+    assert ("exact" in both, "any word" in both, "no name has all words" in both) == (True, True, False)
     assert "A:2" not in run("kb", "search", "mine", "insuffizienz", "--type", "sign").out
     found = run("kb", "search", "mine", "siezure", "--json").out.splitlines()
     assert json.loads(found[0]) == {"id": "A:1", "name": "Seizure", "matched": "Seizure", "by": "similar name"}

@@ -143,7 +143,8 @@ def _print_hits(asked: str, gone: Sequence[Retired], hits: Sequence[Hit]) -> Non
             say(f"nothing found for {asked!r}")
         return
     tiers = {hit.tier for hit in hits}
-    if other := [what for tier, what in INSTEAD.items() if tier in tiers]:
+    if tiers <= INSTEAD.keys():
+        other = [what for tier, what in INSTEAD.items() if tier in tiers]
         say(f"no name has all words of {asked!r}; {' and '.join(other)}")
     rows = [(hit.id, hit.name, hit.matched if hit.matched != hit.name else "", hit.tier) for hit in hits]
     table("", ("concept", "name", "matched", "by"), rows)
