@@ -14,6 +14,8 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+[Aszites]: keine Punktion nötig.
+Herz: kein Befund; [Aszites].
 [Rash], [fever], headache resolved.
 [Rash]. [Fever]; headache, cough - resolved.
 [Asthma], [diabetes], rash - resolved
@@ -97,6 +99,14 @@ Suspected Marfan syndrome: [tall stature], [arachnodactyly].
 Salbutamol prn, [hypertension].
 PMHx: HTN, [CKD3b].""",
     "negated": """
+Abdomen: kein Hinweis auf [Aszites].
+[Fieber]: kein
+[Fieber]: keine.
+[Aszites]: kein Nachweis.
+Neurologisch: kein [Nystagmus], kein [Strabismus].
+Haut: kein [Ikterus], keine [Zyanose].
+Pulmo: keine [Dyspnoe].
+Abdomen: kein [Aszites].
 Ausschluss [Lungenembolie] (CT 15.10).
 Ausschluss eines [Myokardinfarkts].
 Keine Rötung, kleinen [Wunden] oder Ödeme.
