@@ -14,6 +14,9 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+Die Genetik wegen [Epilepsie] liegt noch nicht vor.
+[Seizures] have occurred, fever has not occurred.
+[Krampfanfälle] liegen bei der Patientin vor.
 [Aszites]: keine Punktion nötig.
 Herz: kein Befund; [Aszites].
 [Rash], [fever], headache resolved.
@@ -99,6 +102,13 @@ Suspected Marfan syndrome: [tall stature], [arachnodactyly].
 Salbutamol prn, [hypertension].
 PMHx: HTN, [CKD3b].""",
     "negated": """
+[Krampfanfälle] traten bisher nicht auf.
+[Krampfanfälle] liegen aktuell nicht vor.
+[Krampfanfälle] liegen bei der Patientin nicht vor.
+[Krampfanfälle] sind bisher nicht aufgetreten.
+[Seizures] did not occur.
+[Seizures] have not yet occurred.
+[Seizures] have not occurred.
 Abdomen: kein Hinweis auf [Aszites].
 [Fieber]: kein
 [Fieber]: keine.
@@ -215,6 +225,7 @@ Midazolam for [seizures] lasting more than five minutes.
 Safety net: [weakness], [incontinence].
 Annual [retinopathy] screening.""",
     "historical": """
+[Seizures] have not recurred.
 Cushingoid, [striae], [weight gain] - resolved
 [Rash], [fever], [headache] - resolved.
 [Jaundice], [itching]: resolved
