@@ -14,6 +14,8 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+Mat hx: nil. Today [rash].
+Maternal hx: migraine on topiramate. Patient has [epilepsy].
 Die Genetik wegen [Epilepsie] liegt noch nicht vor.
 [Seizures] have occurred, fever has not occurred.
 [Krampfanfälle] liegen bei der Patientin vor.
@@ -186,6 +188,10 @@ The picture would fit with [vasculitis].
 [Coeliac] screen sent.
 Swab for [chlamydia] sent.""",
     "family": """
+Paternal history: [migraine], now on topiramate.
+Mat hx: [hypothyroidism] on levothyroxine.
+Maternal history: [epilepsy] on valproate.
+Maternal hx: [hypothyroidism] on levothyroxine, [migraine]. Also [asthma].
 Frühgeburt bei [Präeklampsie] der Mutter.
 [Diabetes mellitus] des Vaters.
 Maternal GM: [T2DM], [breast ca].
