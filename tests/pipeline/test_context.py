@@ -14,6 +14,10 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+Pregnancy: normal. This girl has [epilepsy].
+Geburt: spontan. Das Mädchen zeigt einen [Nystagmus].
+Schwangerschaft: Gestationsdiabetes. Auffällig sind eine [Ptosis] und ein [Hypertelorismus].
+Schwangerschaft: unauffällig. Der Junge hat eine [Epilepsie] und ist [kleinwüchsig].
 Mat hx: nil. Today [rash].
 Maternal hx: migraine on topiramate. Patient has [epilepsy].
 Die Genetik wegen [Epilepsie] liegt noch nicht vor.
@@ -231,6 +235,9 @@ Midazolam for [seizures] lasting more than five minutes.
 Safety net: [weakness], [incontinence].
 Annual [retinopathy] screening.""",
     "historical": """
+Geburtsanamnese: Sie ist in der 30. Woche geboren, [Apnoen].
+Geburt: spontan. Der Junge hat eine [Sepsis] gehabt.
+Schwangerschaft: [Gestationsdiabetes]. Das Mädchen ist spontan geboren, [Hyperbilirubinämie].
 [Seizures] have not recurred.
 Cushingoid, [striae], [weight gain] - resolved
 [Rash], [fever], [headache] - resolved.

@@ -41,17 +41,24 @@ NOW: Final = (
     r"|aktuell|jetzt\b|heute\b|klagt\b|stellt sich\b|vorstellung\b"
 )
 SOMEONE: Final = r"presented\b|admitted\b|referred\b|(?:the |this |der |die )?(?:patient(?:in)?|pt|pat\.)(?![\w'’])"
-HE: Final = r"(?:s?he|they|er|sie|(?:the |der |die )?patient(?:in)?|pt)"
-IS: Final = (
-    r"(?:also |now |still )?(?:has(?! had)|is|presents|denies|reports|looks|feels|remains|hat|ist|klagt|berichtet)\b"
+HE: Final = (
+    r"(?:s?he|they|er|sie|(?:the |der |die )?patient(?:in)?|pt|(?:the|this) (?:boy|girl|child|baby)"
+    r"|(?:der|dieser) (?:junge|knabe|säugling)|(?:das|dieses) (?:mädchen|kind))"
 )
+# German tells the past with hat and ist, too: "Sie ist in der 30. Woche geboren"
+PERFECT: Final = r" (?:ge(?:boren|habt|wesen|braucht|zeigt)|worden|entwickelt|erlitten|bekommen|benötigt)\b"
+IS: Final = (
+    r"(?:also |now |still )?(?:has(?! had)|is|presents|denies|reports|looks|feels|remains|klagt|berichtet|leidet|zeigt"
+    rf"|(?:hat|ist)(?!(?:[^.;!?\n]|\d\.)*{PERFECT}))\b"
+)
+TODAY: Final = rf"{NOW}|auffällig (?:ist|sind)\b|{HE}\s{IS}"
 TURNS: Final = {
     "family": re.compile(rf"[.;!?\n]\s*(?={NOW}|{SOMEONE})", re.IGNORECASE),
     "past": re.compile(
-        rf"[.;!?\n]\s*(?={NOW}|{HE}\s{IS})|(?<=:)\s*(?={NOW}|(?:der|die) patient(?:in)?\s(?:klagt|leidet|berichtet)\b)",
+        rf"[.;!?\n]\s*(?={TODAY})|(?<=:)\s*(?={NOW}|(?:der|die) patient(?:in)?\s(?:klagt|leidet|berichtet)\b)",
         re.IGNORECASE,
     ),
-    "": re.compile(rf"[.;!?\n]\s*(?={NOW}|{HE}\s{IS})", re.IGNORECASE),
+    "": re.compile(rf"[.;!?\n]\s*(?={TODAY})", re.IGNORECASE),
 }
 STOP: Final = re.compile(r"[.;\n]")
 
