@@ -14,6 +14,9 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+No rash, [eczema] of the left arm.
+No rash, [eczema] in the elbow creases.
+Haut: 2 [Café-au-lait-Flecken], kein Exanthem, [Ekzem] in den Ellenbeugen.
 Pregnancy: normal. This girl has [epilepsy].
 Geburt: spontan. Das Mädchen zeigt einen [Nystagmus].
 Schwangerschaft: Gestationsdiabetes. Auffällig sind eine [Ptosis] und ein [Hypertelorismus].
@@ -108,6 +111,12 @@ Suspected Marfan syndrome: [tall stature], [arachnodactyly].
 Salbutamol prn, [hypertension].
 PMHx: HTN, [CKD3b].""",
     "negated": """
+No [pain] in the left arm, [swelling] of the left leg.
+No [pain], [swelling], [weakness] of the left arm.
+No [pain], [swelling] or [weakness] of the left arm.
+Denies [headache], [weakness] of the left arm.
+No [fever], [rash] on trunk.
+No [fever], [rash] on trunk or [vomiting].
 [Krampfanfälle] traten bisher nicht auf.
 [Krampfanfälle] liegen aktuell nicht vor.
 [Krampfanfälle] liegen bei der Patientin nicht vor.

@@ -193,11 +193,12 @@ class _Reaches:
         return own or self._is_described(words, first, comma)
 
     def _is_described(self, words: Sequence[str], first: int, comma: int) -> bool:
-        """Whether `words` behind a comma say what is there: *no fever, dry cough*.
+        """Whether `words` behind a comma say what is there: *no fever, dry cough*, *no rash, eczema of the left arm*.
 
         A longer list goes on, and so does what somebody denies: *denies fever, dry cough*.
         """
-        if words[0] not in words_of("quality") or self._words[first - 1] not in words_of("no"):
+        placed = not words_of("spot").isdisjoint(words[1:]) and words_of("spot").isdisjoint(self._words[first:comma])
+        if not (placed or words[0] in words_of("quality")) or self._words[first - 1] not in words_of("no"):
             return False
         return "," not in (*words, *self._words[first:comma]) and AND.isdisjoint(words)
 
