@@ -14,6 +14,9 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+Her Down syndrome is associated with [hypothyroidism].
+Die [Epilepsie] geht mit [Fieber] einher.
+Her [epilepsy] is associated with [developmental delay].
 No rash, [eczema] of the left arm.
 No rash, [eczema] in the elbow creases.
 Haut: 2 [Café-au-lait-Flecken], kein Exanthem, [Ekzem] in den Ellenbeugen.
@@ -111,6 +114,8 @@ Suspected Marfan syndrome: [tall stature], [arachnodactyly].
 Salbutamol prn, [hypertension].
 PMHx: HTN, [CKD3b].""",
     "negated": """
+She has neither [fever] nor [rash].
+[Fever] and [rash] were asked about, she has neither.
 No [pain] in the left arm, [swelling] of the left leg.
 No [pain], [swelling], [weakness] of the left arm.
 No [pain], [swelling] or [weakness] of the left arm.
@@ -220,6 +225,9 @@ Lives with her husband, who has [dementia].
 Two of her sisters have [hypothyroidism].
 As far as she knows nobody has had [epilepsy].""",
     "hypothetical": """
+Noonan syndrome can cause [bleeding].
+Das Kabuki-Syndrom geht mit [Immundefekt] und [Hörstörung] einher; diese Befunde liegen bei der Patientin nicht vor.
+Kabuki syndrome is associated with [immunodeficiency] and [hearing loss]; she has neither.
 Bei [Fieber] Gefahr von [Krampfanfällen].
 Bei [Harnwegsinfekt] bitte Rücksprache.
 Bei [Blutungen] oder [Fieber] bitte sofort melden.
