@@ -14,6 +14,9 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+[Weight loss] a concern.
+She was given buccal midazolam for [seizures].
+Died of [SUDEP].
 Her Down syndrome is associated with [hypothyroidism].
 Die [Epilepsie] geht mit [Fieber] einher.
 Her [epilepsy] is associated with [developmental delay].
@@ -225,6 +228,10 @@ Lives with her husband, who has [dementia].
 Two of her sisters have [hypothyroidism].
 As far as she knows nobody has had [epilepsy].""",
     "hypothetical": """
+VGB stopped ([visual field constriction] a concern)
+Has buccal midazolam 5 mg for [seizures].
+Rescue: buccal midazolam for [seizures] >5 min.
+[SUDEP] discussed.
 Noonan syndrome can cause [bleeding].
 Das Kabuki-Syndrom geht mit [Immundefekt] und [Hörstörung] einher; diese Befunde liegen bei der Patientin nicht vor.
 Kabuki syndrome is associated with [immunodeficiency] and [hearing loss]; she has neither.

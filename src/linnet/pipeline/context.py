@@ -24,7 +24,7 @@ from linnet.pipeline.pipeline import Stage
 from linnet.text.proper_names import names_something_else
 from linnet.text.scopes import Scope, find_scopes
 from linnet.text.sections import Section, find_sections
-from linnet.text.triggers import fold, is_lasting, lower, names_of_relatives, past_years, words_of
+from linnet.text.triggers import cut, fold, is_lasting, lower, names_of_relatives, past_years, words_of
 
 __all__ = ["Context"]
 
@@ -144,10 +144,19 @@ class _Reader:
             kinds.add("historical")
         if _is_denied(self._doc.surface(mention)):
             kinds.add("negated")
+        if self._is_feared(place, mention):
+            kinds.add("hypothetical")
         if said.keys() >= {"negated", "uncertain"} and said["negated"].backward:  # the last word counts
             last = max(said["negated"], said["uncertain"], key=lambda scope: (scope.backward, scope.end))
             kinds -= {"negated", "uncertain"} - {last.kind}
         return kinds
+
+    def _is_feared(self, place: int, mention: Mention) -> bool:
+        """Whether a mention is a death that nobody has died: *SUDEP discussed*."""
+        if words_of("feared").isdisjoint(lower(self._doc.surface(mention)).split()):
+            return False
+        start, end = self._sentences[place] if self._sentences else (0, len(self._text))
+        return words_of("dead").isdisjoint(cut(self._text, start, end))
 
     def _says(self, mention: Mention) -> str:
         """Return what the section of a mention says of it."""
