@@ -14,6 +14,12 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+Die Patientin stellte sich zur Abklärung eines [Kleinwuchses] vor.
+Referred for assessment of [developmental delay].
+Referred for investigation of [short stature].
+Vorstellung zur Abklärung eines [Kleinwuchses].
+Cardiology review for known [VSD].
+Cardiology review for her [VSD].
 [Weight loss] a concern.
 She was given buccal midazolam for [seizures].
 Died of [SUDEP].
@@ -182,6 +188,13 @@ No [focal deficit].
 [JVP not raised].
 [Aszites] nicht nachweisbar.""",
     "uncertain": """
+Vorstellung zur Abklärung bei Verdacht auf [Epilepsie].
+Referred for investigation of possible [Marfan syndrome].
+MRT zur Abklärung einer [Epilepsie].
+[Retinopathy] has not been looked for.
+Cardiology review for [cardiomyopathy].
+Ophthalmology referral for [cataract].
+Ophthalmology review for [coloboma].
 CT zum Ausschluss [Lungenembolie].
 Bitte um Ausschluss einer [Lungenembolie].
 Ausschluss [Lungenembolie]?
