@@ -14,6 +14,9 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+Wie ihr Bruder hat sie eine [Kardiomyopathie].
+Like her brother, she has [cardiomyopathy].
+Like her brother she has [cardiomyopathy].
 Die Patientin stellte sich zur Abklärung eines [Kleinwuchses] vor.
 Referred for assessment of [developmental delay].
 Referred for investigation of [short stature].
@@ -123,6 +126,9 @@ Suspected Marfan syndrome: [tall stature], [arachnodactyly].
 Salbutamol prn, [hypertension].
 PMHx: HTN, [CKD3b].""",
     "negated": """
+Anders als ihr Bruder hat sie keine [Kardiomyopathie].
+Unlike her brother, she has no [cardiomyopathy].
+Unlike her brother she has no [cardiomyopathy].
 She has neither [fever] nor [rash].
 [Fever] and [rash] were asked about, she has neither.
 No [pain] in the left arm, [swelling] of the left leg.
@@ -222,6 +228,9 @@ The picture would fit with [vasculitis].
 [Coeliac] screen sent.
 Swab for [chlamydia] sent.""",
     "family": """
+Unlike her brother with [cardiomyopathy] she is well.
+Like her mother her brother has [cardiomyopathy].
+Febrile [convulsions] denied in sibs.
 Paternal history: [migraine], now on topiramate.
 Mat hx: [hypothyroidism] on levothyroxine.
 Maternal history: [epilepsy] on valproate.
@@ -427,11 +436,12 @@ def test_time_grows_with_the_text() -> None:
         ("No family history of gout.", True),
         ("Family history negative for gout.", True),
         ("Family history is negative for gout.", True),
+        ("Gout denied in sibs.", True),
         ("Her mother has gout.", False),
     ],
 )
 def test_what_relatives_do_not_have_is_told(text: str, denied: bool) -> None:
-    at = text.index("gout")
+    at = text.lower().index("gout")
     [doc] = (Sentences() >> Context())([Document("a", text, mentions=(Mention(at, at + 4),))])
     [mention] = doc.mentions or ()
     assert (mention.assertion, mention.meta.get("denied", False)) == ("family", denied)
