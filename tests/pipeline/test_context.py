@@ -126,6 +126,7 @@ Suspected Marfan syndrome: [tall stature], [arachnodactyly].
 Salbutamol prn, [hypertension].
 PMHx: HTN, [CKD3b].""",
     "negated": """
+Undescended [testes] n/a
 Anders als ihr Bruder hat sie keine [Kardiomyopathie].
 Unlike her brother, she has no [cardiomyopathy].
 Unlike her brother she has no [cardiomyopathy].
@@ -392,6 +393,13 @@ def test_headings_and_names_are_no_findings() -> None:
     letter = "[Allergies]: none known\nSeen by Dr. T. [Falls], [Epilepsy] Support Group.\n[Epilepsy]: no fits."
     assert read(marked(letter)) == ["affirmed"]
     assert len(read(marked(letter), Context(headings="keep"))) == 4
+
+
+def test_a_worry_of_a_relative_is_no_finding() -> None:
+    assert read(marked("Mother is [worried] about [deafness] in this baby.")) == ["uncertain"]
+    assert read(marked("Father is very [worried] about [autism].")) == ["uncertain"]
+    assert read(marked("Mum is [worried] about his [speech delay].")) == ["affirmed"]
+    assert read(marked("He is [worried] and his mother has [gout].")) == ["affirmed", "family"]
 
 
 def test_sections_become_passages_where_there_are_none() -> None:

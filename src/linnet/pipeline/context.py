@@ -38,6 +38,7 @@ SAYS: Final = {
     "differential": "uncertain",
 }
 MOST: Final = 2000  # characters of a sentence
+NEAR: Final = 40  # characters before how somebody feels in which it stands who does
 LONGEST: Final = 50  # items of a list that its first line speaks of
 ITEM: Final = re.compile(r"(?:[-*•·▪●◦‣–—+o]|\[[ x]?\]|\(?\d{1,2}[.)]|[a-z][.)])\s")
 REACTION: Final = re.compile(r"[(:→–-][^,;.)\n]*\Z")  # in an allergy list: what stands behind the substance
@@ -51,7 +52,7 @@ class Context(Stage):
 
     Args:
         headings: ``drop`` predicted mentions that are a heading or part of one (*Allergies:*), or of the name of a
-            person, place or thing (*Epilepsy Clinic*, *Dr Gout*, *eye drops*), or ``keep`` them.
+            person, place or thing (*Epilepsy Clinic*, *Dr Gout*, *eye drops*), or a relative's worry, or ``keep`` them.
         only: drop predicted mentions that are none of these; () keeps all.
 
     Raises:
@@ -116,7 +117,8 @@ class _Reader:
 
     @functools.cached_property
     def _taken(self) -> list[Span]:
-        return sorted(span for mention in self._doc.mentions or () for span in mention.spans)
+        mentions = (mention for mention in self._doc.mentions or () if not self._is_relatives(mention))
+        return sorted(span for mention in mentions for span in mention.spans)
 
     @functools.cached_property
     def _meant(self) -> dict[str, str]:
@@ -133,7 +135,16 @@ class _Reader:
         """Whether a mention lies in a heading, or in the name of something that is no finding."""
         section = self._section(mention.start)
         inside = section is not None and mention.end <= section.body
-        return inside or names_something_else(self._doc.text, *mention.span)
+        return inside or self._is_relatives(mention) or names_something_else(self._doc.text, *mention.span)
+
+    def _is_relatives(self, mention: Mention) -> bool:
+        """Whether a mention is how a relative feels who tells something: *mother is worried about deafness*."""
+        if words_of("says").isdisjoint([self._text[mention.start : mention.end]]):
+            return False
+        before = cut(self._text, max(0, mention.start - NEAR), mention.start)
+        while before and before[-1] in words_of("be") | words_of("adverb"):
+            before.pop()
+        return bool(before) and before[-1] in words_of("relative")
 
     def read(self, mention: Mention) -> set[str]:
         """Return all that the text says of a mention."""
