@@ -395,6 +395,11 @@ def test_headings_and_names_are_no_findings() -> None:
     assert len(read(marked(letter), Context(headings="keep"))) == 4
 
 
+def test_a_short_form_in_the_label_of_a_screening_is_no_finding() -> None:
+    assert read(marked("[ROP] screening: no [ROP]")) == ["negated"]
+    assert len(read(marked("[TB] screening negative"))) == 1
+
+
 def test_a_worry_of_a_relative_is_no_finding() -> None:
     assert read(marked("Mother is [worried] about [deafness] in this baby.")) == ["uncertain"]
     assert read(marked("Father is very [worried] about [autism].")) == ["uncertain"]

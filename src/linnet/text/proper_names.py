@@ -3,7 +3,8 @@
 Looked at is the text right behind and before a finding: "Stroke Unit", "heart failure nurse", "Tinnitus Support Group",
 "hepatitis B vaccination", "Dr Gout"; longer names of something else that hold it ("glandular fever"); and a few things
 are written as findings are ("eye drops"). Words that stand behind findings in other uses, too (group, centre), count
-only in capitals behind a capital ("Ataxia Centre", but "the ataxia group").
+only in capitals behind a capital ("Ataxia Centre", but "the ataxia group"); a short form counts where it is part of
+the label of a screening ("ROP screening: ...").
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _BEHIND: Final = re.compile(rf"(?:[ -](?i:{_QUALIFIERS}|[a-e]))*[ -](?:(?i:{_BOD
 _THINGS: Final = re.compile(_any([thing.replace("-", "[- ]") for thing in _words("thing")]), re.IGNORECASE)
 _OTHERS: Final = re.compile(rf"\b(?:{_any([name.replace('-', '[- ]') for name in _words('other')])})\b", re.IGNORECASE)
 _OF_OTHERS: Final = frozenset(word for name in _words("other") for word in name.split("-"))
+_SCREENED: Final = re.compile(r" screening(?= ?:)")
 _TITLE: Final = re.compile(rf"\b(?:{_TITLES})\.? +")
 _FORENAMES: Final = re.compile(r"(?:[A-Z](?:\.|\b) *|[A-Z][a-z]+ +){0,3}")
 
@@ -48,6 +50,8 @@ def names_something_else(text: str, start: int, end: int) -> bool:
     (True, True, False)
     """
     if _THINGS.fullmatch(text, start, end):
+        return True
+    if text[start:end].isupper() and _SCREENED.match(text, end):
         return True
     if not _OF_OTHERS.isdisjoint(text[start:end].lower().split()[:1]):  # other detectors mark blanks, too
         others = _OTHERS.finditer(text, max(start - NEAR, 0), end + NEAR)
