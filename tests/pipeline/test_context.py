@@ -14,6 +14,7 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+Mother and father are worried about his [hearing loss].
 Wie ihr Bruder hat sie eine [Kardiomyopathie].
 Like her brother, she has [cardiomyopathy].
 Like her brother she has [cardiomyopathy].
@@ -126,6 +127,8 @@ Suspected Marfan syndrome: [tall stature], [arachnodactyly].
 Salbutamol prn, [hypertension].
 PMHx: HTN, [CKD3b].""",
     "negated": """
+[Ödeme]: keine mehr.
+[Krampfanfälle]: keine seit Mai.
 Undescended [testes] n/a
 Anders als ihr Bruder hat sie keine [Kardiomyopathie].
 Unlike her brother, she has no [cardiomyopathy].

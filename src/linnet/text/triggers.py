@@ -229,8 +229,8 @@ def is_lasting(surface: str) -> bool:
 def words_of(name: str) -> frozenset[str]:
     """Return the words of a set of the table.
 
-    >>> "seit" in words_of("preposition"), "von" in words_of("preposition")
-    (False, True)
+    >>> "von" in words_of("preposition"), "vom" in words_of("preposition")
+    (True, False)
     """
     return frozenset(word for word, names in _table().sets.items() if f"{{{name}}}" in names)
 
