@@ -180,7 +180,8 @@ class PartSearch:
         walk = _Walk()
         for at in range(part.stop, part.stop + REACH):
             gap = reader.gap(at - 1)
-            sign = SIGNS.get(_sign_behind(gap.partition("\n")[0], last=not reader.together(at - 1, at)), "")
+            line, broken, _ = gap.partition("\n")
+            sign = SIGNS.get(_sign_behind(line, last=bool(broken) or not reader.together(at - 1, at)), "")
             if walk.value and _GRADE.match(gap):
                 sign = "plus"
             trend = sign and reader.is_trend(at - 1)
