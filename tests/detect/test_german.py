@@ -57,6 +57,22 @@ def test_german_names_are_found_in_german_texts(kb: KnowledgeBase, text: str, fo
     assert find(kb, english, text, english) == [("fever", "Fever"), *found, ("fever", "Fever")]
 
 
+def test_german_words_are_no_typing_errors_of_english_ones(tmp_path: Path) -> None:
+    names = [(Name("Long philtrum"),), (Name("Flat face"),), (Name("Photopsia"), Name("Flashes")), (Name("Seizures"),)]
+    kb = build([Concept(some[0].text, some) for some in names], tmp_path / "typos.kb")
+    pipeline = Pipeline(Sentences(), Dictionary(kb=kb, informal=True, typos=True))
+
+    def names_in(text: str) -> list[str]:
+        [doc] = pipeline([Document.of(text)])
+        return [kb[int(one.candidates.rows[0])].name for one in doc.mentions or () if one.candidates]
+
+    assert names_in("langes flaches Philtrum") == ["Long philtrum"]
+    assert names_in("flaches Gesicht") == ["Flat face"]
+    assert names_in("Flaches EEG.") == []
+    assert names_in("Der Seizuers und die Frau, kein Befund.") == []
+    assert names_in("He has seizuers and flashess.") == ["Seizures", "Photopsia"]
+
+
 def test_english_texts_are_not_read_as_german(kb: KnowledgeBase) -> None:
     text = "A case of Fieber and Krampfanfall, as the Germans say."
     assert find(kb, f"{text} {'We saw the man again, and he was well. ' * 8}") == []

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from linnet.detect.name_table import MASK, U64, Kind, NameTable, word_code
 from linnet.text.known_forms import KnownForms
+from linnet.text.languages import is_german
 from linnet.text.misspelt import Misspelt
 from linnet.text.short_forms import Occurrence, ShortForms
 from linnet.text.token_lots import Lot, tokenize_lot
@@ -151,7 +152,7 @@ def read_texts(texts: Sequence[Text], vocabulary: Vocabulary, known: KnownForms 
     shares = forms.shares
     if vocabulary.corrected:
         kinds = kinds.copy()
-        shares |= _correct(surfaces, codes, kinds, breaks | (gaps >= Gap.BREAK), vocabulary)
+        shares |= _correct(texts, lot, codes, kinds, breaks | (gaps >= Gap.BREAK), vocabulary)
     numbers = np.repeat(np.arange(len(texts)), np.diff(lot.firsts))[kept]
     return Batch(
         surfaces=[surfaces[at] for at in kept.tolist()],
@@ -181,7 +182,8 @@ def _breaks(texts: Sequence[Text], lot: Lot) -> npt.NDArray[np.bool_]:
 
 
 def _correct(
-    surfaces: list[str],
+    texts: Sequence[Text],
+    lot: Lot,
     codes: Ints,
     kinds: npt.NDArray[np.uint8],
     begins: npt.NDArray[np.bool_],
@@ -189,11 +191,17 @@ def _correct(
 ) -> dict[int, float]:
     """Put right words in the place of misspelt ones; return what each counts.
 
-    A word that begins with a capital where no sentence or item begins is a name, and stays unknown.
+    A word that begins with a capital where no sentence or item begins is a name, and stays unknown; so does what
+    stands in a German text.
     """
-    shares = {}
-    for at in np.flatnonzero(vocabulary.odd[codes]).tolist():
-        if surfaces[at][0].islower() or not at or begins[at]:
+    shares, surfaces = {}, lot.surfaces
+    odd = np.flatnonzero(vocabulary.odd[codes])
+    numbers = np.searchsorted(lot.firsts, odd, side="right") - 1
+    german = {number for number in set(numbers.tolist()) if is_german(texts[number].text)}
+    for at, number in zip(odd.tolist(), numbers.tolist(), strict=True):
+        if number in german:
+            kinds[at] = Kind.UNKNOWN
+        elif surfaces[at][0].islower() or not at or begins[at]:
             surfaces[at] = vocabulary.corrected[int(codes[at])]
             shares[at] = MISSPELT
         else:

@@ -49,6 +49,9 @@ GERMAN: Final = re.compile(
 )
 BRIEF: Final = 300  # characters; a text of so many need not hold common words, if it holds an umlaut or a German name
 UMLAUT: Final = re.compile("[äöüß]")
+SMALL: Final = re.compile(r"(?<!\w)[a-zäöüß]{4,}")
+NEUTER: Final = re.compile(r"\b([a-zß]{3,}es) [A-Z][a-z]")  # an adjective before its noun
+GERMAN_END: Final = re.compile(r"\w{3}(?:lich|isch|ung|heit|keit)(?:e[mnrs]?)?\Z")
 NAME: Final = re.compile(r"\b[A-ZÄÖÜ][a-zäöüß]{5,}\b")
 _Rules = tuple[tuple[re.Pattern[str], str], ...]
 
@@ -140,11 +143,15 @@ def is_german(text: str) -> bool:
     (True, False)
     >>> is_german("Vorhofflimmern, Kleinwuchs."), is_german("Atrial fibrillation, short stature.")
     (True, False)
+    >>> is_german("langes flaches Philtrum"), is_german("spots, multiple Injuries")
+    (True, False)
     """
     if any(hint in text for hint in GERMAN_HINTS) and len(set(GERMAN.findall(text))) >= GERMAN_LEAST:
         return True
     return len(text) <= BRIEF and (
-        UMLAUT.search(text) is not None or not _german_nouns().isdisjoint(NAME.findall(text))
+        UMLAUT.search(text) is not None
+        or not _german_nouns().isdisjoint(NAME.findall(text))
+        or any(map(is_german_word, NEUTER.findall(text)))
     )
 
 
@@ -155,6 +162,25 @@ def _german_nouns() -> frozenset[str]:
     english = {word.lower() for _, names in table for word in names.replace("|", " ").split()}
     nouns = {noun for names, _ in table for noun in NAME.findall(names)}
     return frozenset(noun for noun in nouns if noun.lower() not in english)
+
+
+def is_german_word(word: str) -> bool:
+    """Say whether a word is German: it ends as such words do, or is an adjective in German names of findings.
+
+    >>> is_german_word("flaches"), is_german_word("Entwicklung"), is_german_word("flashes"), is_german_word("Lichen")
+    (True, True, False, False)
+    """
+    folded = word.lower()
+    german = LANGUAGES["de"]
+    return GERMAN_END.search(folded) is not None or german.stem(german.form(folded)) in _german_adjectives()
+
+
+@functools.cache
+def _german_adjectives() -> frozenset[str]:
+    """Return the stems of the words that German names of findings write with a small letter."""
+    german, names = LANGUAGES["de"], (name for name, *_ in rows("linnet.text", "german_names.tsv"))
+    words = {word for name in names for word in SMALL.findall(name)}
+    return frozenset(german.stem(german.form(word)) for word in words)
 
 
 def language_of(code: str) -> Language:

@@ -4,7 +4,7 @@ An edit puts a letter in, leaves one out, takes another in its place, or changes
 technique for computer detection and correction of spelling errors", CACM 7(3)). The first letter must be right, as it
 nearly always is, and so must the last, and the last two where a letter stands for another: most words that differ
 there are other words (bacteria and bacterial, lactose and lactase). So are words that differ in their prefix (micro-,
-macro-).
+macro-). A German word is none of English ("flaches" and flashes).
 
 Words are looked up by their first four letters or, if the edit is among these, by the first and the last three (the
 pigeonhole principle: one edit leaves one of the two as it is), so that few are compared.
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from linnet.text.languages import is_german_word
 from linnet.text.variants import PREFIXES, family, stem
 from linnet.text.wordlists import listed
 
@@ -68,6 +69,7 @@ def _is_candidate(word: str) -> bool:
         and word.isalpha()
         and word[1:].islower()
         and stem(word.lower()) not in REAL
+        and not is_german_word(word)
     )
 
 
