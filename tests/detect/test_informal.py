@@ -196,3 +196,60 @@ def test_a_temperature_is_no_fever(tmp_path: Path) -> None:
     kb = build([Concept("X:1", (Name("Fever"),))], tmp_path / "small.kb")
     assert find(kb, "Temp 36.8 C, BP 120/80.", informal=True) == []
     assert find(kb, "Temps at home.", informal=True) == [("Temps", "X:1")]
+
+
+def test_everyday_names_mean_what_they_say(tmp_path: Path) -> None:
+    names = ["Myopia", "Hypermetropia", "Motor delay", "Poor motor coordination", "Otitis externa", "Acidemia"]
+    names += ["Organic aciduria", "Edema", "Hydrops fetalis", "Cutaneous photosensitivity"]
+    names += ["EEG with photoparoxysmal response", "High palate", "Increased circulating lactate concentration"]
+    names += ["Abnormality of the lower limb", "Reduced limb movement"]
+    synonyms = {"Edema": ["Hydrops"], "Cutaneous photosensitivity": ["Photosensitivity"]}
+    concepts = [Concept(name, tuple(map(Name, [name, *synonyms.get(name, [])]))) for name in names]
+    kb = build(concepts, tmp_path / "everyday.kb")
+
+    def concepts_in(text: str) -> list[str]:
+        return [id for _, id in find(kb, text, informal=True)]
+
+    assert concepts_in("Long sight.") == ["Hypermetropia"]
+    assert concepts_in("Short sight.") == ["Myopia"]
+    assert concepts_in("Very good fine motor skills, fine coordination.") == []
+    assert concepts_in("Gross motor delay, poor gross motor skills.") == ["Motor delay"] * 2
+    assert concepts_in("Ears discharging again.") == []
+    assert concepts_in("?organic acidaemia, acidaemia") == ["Organic aciduria", "Acidemia"]
+    assert concepts_in("Fetal hydrops.") == ["Hydrops fetalis"]
+    assert concepts_in("Photosensitivity on EEG; photosensitivity.") == [
+        "EEG with photoparoxysmal response",
+        "Cutaneous photosensitivity",
+    ]
+    assert concepts_in("The palate was intact but high arched.") == ["High palate"]
+    assert concepts_in("The palate was intact.") == []
+    assert concepts_in("Hyperlactataemia.") == ["Increased circulating lactate concentration"]
+    assert concepts_in("Limb reduction defect of the left arm.") == []
+    assert concepts_in("Abnormality of lower limbs, decreased limb movement.") == [
+        "Abnormality of the lower limb",
+        "Reduced limb movement",
+    ]
+
+
+def test_short_forms_of_valves_and_pregnancies_speak_for_each_other(tmp_path: Path) -> None:
+    names = ["Bicuspid aortic valve", "Aortic regurgitation", "Mitral regurgitation", "Tricuspid regurgitation"]
+    names += [
+        "Persistent left superior vena cava",
+        "Hydrops fetalis",
+        "Edema",
+        "Polycythemia",
+        "Intellectual disability",
+    ]
+    concepts = [Concept(name, tuple(map(Name, [name, *(["Hydrops"] if name == "Edema" else [])]))) for name in names]
+    kb = build(concepts, tmp_path / "valves.kb")
+
+    def concepts_in(text: str) -> list[str]:
+        return [id for _, id in find(kb, text, informal=True, short_forms="clinical")]
+
+    valves = ["Bicuspid aortic valve", "Aortic regurgitation", "Mitral regurgitation", "Tricuspid regurgitation"]
+    assert concepts_in("Bicuspid AoV, trivial AR. No MR. Mild TR. Echo.") == valves
+    assert concepts_in("Persistent left SVC.") == ["Persistent left superior vena cava"]
+    assert concepts_in("Mr Doe: AR inheritance, a carrier of the gene. MR.") == []
+    assert concepts_in("Stillbirth with hydrops.") == ["Hydrops fetalis"]
+    assert concepts_in("Gallbladder hydrops on ultrasound.") == ["Edema"]
+    assert concepts_in("PCV 0.45.") == []

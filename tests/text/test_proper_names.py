@@ -23,6 +23,7 @@ from linnet.text.proper_names import names_something_else
         ("small hand joints", "small hand"),
         ("hepatitis B vaccination", "hepatitis"),
         ("Epilepsie Ambulanz", "Epilepsie"),
+        ("early left heart volume overload", "volume overload"),
     ],
 )
 def test_units_people_and_things(text: str, name: str) -> None:
@@ -42,6 +43,7 @@ def test_units_people_and_things(text: str, name: str) -> None:
         ("glandular fever", "glandular fever"),
         ("He shuffles", "shuffles"),
         ("small hands", "small hands"),
+        ("heart failure, volume overload", "volume overload"),
     ],
 )
 def test_findings(text: str, name: str) -> None:

@@ -25,6 +25,7 @@ PROSE = [
     ["Given 5 mg i.v. on arrival.", "Then 2 mg b.i.d. for a week."],
     ["Kabuki vs. CHARGE syndrome was discussed.", "Neither fits."],
     ["Facial features, e.g. a broad nose, i.e. one wider than usual.", "See above."],
+    ["No AS, mild MR.", "Severe TR.", "Seen by MR. Jones."],
     ["The scan is shown in Fig. 2 and Figs. 3 and 4.", "All are normal."],
     ["Bek. art. Hypertonie und rez. Harnwegsinfekte bei Vit. B12-Mangel.", "Kein stat. Infekt."],
     ["Max. Herzfrequenz 120/min bei ausgepr. Adipositas, li. Vorhof groß, Ödeme abd.", "Die Leber ist normal."],

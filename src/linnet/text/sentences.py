@@ -51,8 +51,8 @@ BULLET: Final = re.compile(r"(?:[-*+•·▪●◦‣–—►✓o]|\[[ xX]?\])\
 LISTS = "sentences.tsv"
 ABBREVIATIONS: Final = {word: kind for kind in ("never", "number", "seldom") for word in listed(kind, LISTS)}
 LONGEST: Final = max(map(len, ABBREVIATIONS))
-SHOUTED, STARTERS, LETTERED, JOINING, SPACED = (
-    frozenset(listed(kind, LISTS)) for kind in ("shouted", "starter", "lettered", "joining", "spaced")
+DEGREE, SHOUTED, STARTERS, LETTERED, JOINING, SPACED = (
+    frozenset(listed(kind, LISTS)) for kind in ("degree", "shouted", "starter", "lettered", "joining", "spaced")
 )
 
 WRAP_LEAST, WRAP_SURE, WRAP_MOST = 40, 60, 140  # characters; nobody wraps narrower or wider than the first and last
@@ -233,7 +233,12 @@ def _judge_short(token: str, word: str, previous: str, *, at_start: bool, starte
     `previous` is the word before the token; `at_start` says that the token opens the sentence, `starter` that `word`
     is one that likes to open one.
     """
-    kind = "" if token.isupper() and token.isalpha() and token not in SHOUTED else ABBREVIATIONS.get(token.lower())
+    finding = token == "MR" and previous.lower() in DEGREE
+    kind = (
+        ""
+        if finding or (token.isupper() and token.isalpha() and token not in SHOUTED)
+        else ABBREVIATIONS.get(token.lower())
+    )
     if kind:
         number = word[:1].isdigit() or FIGURE.fullmatch(word) is not None
         return (kind == "seldom" and starter) or (kind == "number" and not number)
