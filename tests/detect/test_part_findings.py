@@ -36,6 +36,11 @@ NAMES = {
     "X:20": "Weight loss",
     "X:22": "Hyperbilirubinemia",
     "X:23": "Vitamin D deficiency",
+    "X:24": "Small for gestational age",
+    "X:25": "Decreased body weight",
+    "X:26": "Elevated circulating alanine aminotransferase concentration",
+    "X:27": "Hyperglycinemia",
+    "X:28": "Methylmalonic acidemia",
 }
 
 
@@ -102,6 +107,16 @@ def find(kb: KnowledgeBase, text: str) -> list[tuple[str, str]]:
         ("OFC 48 cm (<3rd centile).", [("OFC 48", "X:18")]),
         ("Head circumference below the 0.4th centile.", [("Head circumference", "X:18")]),
         ("OFC at 0.4th centile, KU <3. Perzentile.", [("OFC", "X:18"), ("KU", "X:18")]),
+        ("Head circumference below 0.4th.", [("Head circumference", "X:18")]),
+        ("KU 46 cm (<P3), Größe 190 cm (>P97)", [("KU 46", "X:18"), ("Größe 190", "X:19")]),
+        (
+            "Birth weight 2.41 kg (2nd centile), weight 9 kg (<P3).",
+            [("Birth weight 2.41", "X:24"), ("weight 9", "X:25")],
+        ),
+        ("Gewicht 12 kg (<P3), Geburtsgewicht 2 kg (< P3)", [("Gewicht 12", "X:25"), ("Geburtsgewicht 2", "X:24")]),
+        ("Birth OFC 30 cm (1st centile)", [("Birth OFC 30", "X:18")]),
+        ("GPT 78 ↑, Thrombozyten 480 Tsd ↑", [("GPT 78", "X:26"), ("Thrombozyten", "X:7")]),
+        ("glycine ↑, raised methylmalonic acid", [("glycine", "X:27"), ("raised methylmalonic acid", "X:28")]),
         ("OFC -3.2 SD, height 190 cm (> 97th percentile).", [("OFC", "X:18"), ("height 190", "X:19")]),
     ],
 )
@@ -128,6 +143,8 @@ def test_what_is_said_of_parts_and_results_is_found(kb: KnowledgeBase, text: str
         "OFC 48 cm (25th centile), height <9th centile, OFC 40th centile, OFC >2nd centile.",
         "OFC 2nd-9th centile, OFC -1 SD.",
         "CK < 820 (30-200).",
+        "KU 46 cm (P3), KU P10-P25, OFC (>P3), OFC at 2nd visit, OFC below 2nd visit, OFC 3, weight 3.",
+        "Birth weight 3.4 kg (50th centile), glycine 200, GPT 20.",
         "Weighs 70 kg, lost 5 teeth; lost her 5 kg bag; high 12 K.",
     ],
 )

@@ -43,7 +43,9 @@ SIGNS: Final = {"↑": "up", "↗": "up", "↓": "down", "↘": "down", "#": "fr
 ONE: Final = "".join(sign for sign in SIGNS if len(sign) == 1)
 _SIGN: Final = re.compile(rf"[{ONE}]|\+\+")
 # What a text holds in which a value may stand beside a range.
-_RANGED: Final = re.compile(r"[(\[][^()\[\]\n]{0,24}?\d|centile|zentile|%ile|\bSDS?\b", re.IGNORECASE)
+_RANGED: Final = re.compile(
+    r"[(\[][^()\[\]\n]{0,24}?\d|centile|zentile|%ile|\bSDS?\b|\bP\d|\d(?:st|nd|rd|th)\b", re.IGNORECASE
+)
 _SIGNED: Final = re.compile(rf"{_SIGN.pattern}|\d\+|{_RANGED.pattern}", re.IGNORECASE)  # or a sign, or a grade
 _GRADE: Final = re.compile(r"\+(?!\w)")  # behind a number, of a dipstick: "protein 3+"
 # The sign in front of something, with what stands before the sign.

@@ -28,10 +28,13 @@ _RESULT: Final = re.compile(
     rf"{_SAID}{_VALUE}{_B}[(\[]{_B}{_LABEL}(?:{_BETWEEN}|{_LIMIT}){_UNIT}{_B}[)\]]", re.IGNORECASE
 )
 _BELOW, _ABOVE = r"<|≤|below|under|less than|unter", r">|≥|above|over|greater than|über"
+_END: Final = rf"(?={_B}(?:[.,;:)\]\r\n]|\Z|(?:and|but|for|und)\b))"
+# "3rd centile", "P3"; behind "below" and "above" an ordinal is enough.
 _CENTILE: Final = re.compile(
     rf"{_SAID}(?:{_VALUE})?{_B}[,(\[]?{_B}(?:"
     rf"(?:(?P<below>{_BELOW})|(?P<above>{_ABOVE})|on|at)?{_B}(?:the |der )?"
-    rf"(?<!\d)(?P<centile>{_NUMBER})(?:st|nd|rd|th|\.)?{_B}(?:per)?(?:centile|zentile|%ile)"
+    rf"(?<!\d)(?P<p>P\.?[ \t]?)?(?P<centile>{_NUMBER})(?:(?P<ordinal>st|nd|rd|th)|\.)?"
+    rf"(?:{_B}(?P<named>(?:per)?(?:centile|zentile|%ile))|{_END})"
     rf"|(?P<deviation>[-+\u2013\u2212][ \t]?{_NUMBER}){_B}SDS?\b)",
     re.IGNORECASE,
 )
@@ -53,6 +56,8 @@ def read_result(text: str, at: int) -> Result | None:
     (Result(quality='up', end=6), Result(quality='normal', end=5), None)
     >>> read_result("OFC 48 cm (<3rd centile)", 3), read_result("OFC 48 cm (50th centile)", 3)
     (Result(quality='low-centile', end=6), None)
+    >>> read_result("KU 46 cm (<P3)", 2), read_result("OFC below 0.4th.", 3), read_result("OFC at 2nd.", 3)
+    (Result(quality='low-centile', end=5), Result(quality='low-centile', end=3), None)
     """
     found = _RESULT.match(text, at)
     if found is not None:
@@ -89,6 +94,8 @@ def _centile(found: re.Match[str]) -> str:
     if found["deviation"]:
         far = _read(found["deviation"][1:].strip()) >= DEVIATION
         return CENTILES[found["deviation"][0] == "+"] if far else ""
+    if not (found["named"] or found["p"] or (found["ordinal"] and (found["below"] or found["above"]))):
+        return ""
     centile = _read(found["centile"])
     if centile < LOWEST or (centile == LOWEST and found["below"]):
         return "" if found["above"] else CENTILES[0]
