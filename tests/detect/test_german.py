@@ -112,3 +112,33 @@ def test_the_table_is_well_formed() -> None:
     forms = [form for some, *_ in lines for form in some.split("|")]
     assert len(set(forms)) == len(forms) > 1000
     assert all(form == form.strip() and form for form in forms)
+
+
+def test_german_names_of_findings_in_children(tmp_path: Path) -> None:
+    names = {
+        "Rot-Grün-Blindheit": "Red-green dyschromatopsia",
+        "Blindheit": "Blindness",
+        "Lernbehinderung": "Intellectual disability, borderline",
+        "Lernstörung": "Specific learning disability",
+        "taube Finger": "Hypoesthesia",
+        "Finger sind taub": "Hypoesthesia",
+        "gehörlos": "Hearing impairment",
+        "Zerebralparese": "Cerebral palsy",
+        "ADHS": "Attention deficit hyperactivity disorder",
+        "Muskeldystrophie": "Muscular dystrophy",
+        "Hypertrichose": "Hypertrichosis",
+        "Nierenagenesie": "Renal agenesis",
+        "Dysmetrie": "Dysmetria",
+        "Neurofibrome": "Neurofibroma",
+        "CAL-Flecken": "Cafe-au-lait spot",
+        "Optikusgliom": "Optic nerve glioma",
+        "Wutanfälle": "Abnormal temper tantrums",
+        "Zahnfehlstellung": "Dental malocclusion",
+        "schmales Oberlippenrot": "Thin upper lip vermilion",
+        "tiefsitzende dysplastische Ohren": "Low-set ears",
+    }
+    kb = build([Concept(name, (Name(name),)) for name in dict.fromkeys(names.values())], tmp_path / "child.kb")
+    for german, name in names.items():
+        assert find(kb, f"Die Mutter und das Kind: {german}, nicht mehr.") == [(german, name)]
+    assert find(kb, "Das Kind ist nicht taub und wird von der Mutter gebracht.") == []
+    assert find(kb, "Hat tiefsitzende dysplastische Ohren.") == [("tiefsitzende dysplastische Ohren", "Low-set ears")]

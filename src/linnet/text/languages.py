@@ -50,7 +50,7 @@ GERMAN: Final = re.compile(
 BRIEF: Final = 300  # characters; a text of so many need not hold common words, if it holds an umlaut or a German name
 UMLAUT: Final = re.compile("[äöüß]")
 SMALL: Final = re.compile(r"(?<!\w)[a-zäöüß]{4,}")
-NEUTER: Final = re.compile(r"\b([a-zß]{3,}es) [A-Z][a-z]")  # an adjective before its noun
+ADJECTIVE: Final = re.compile(r"\b([a-zß]{3,}(?:es|(?:lich|isch)e[mnr]?)) [A-Z][a-z]")  # before its noun
 GERMAN_END: Final = re.compile(r"\w{3}(?:lich|isch|ung|heit|keit)(?:e[mnrs]?)?\Z")
 NAME: Final = re.compile(r"\b[A-ZÄÖÜ][a-zäöüß]{5,}\b")
 _Rules = tuple[tuple[re.Pattern[str], str], ...]
@@ -151,7 +151,7 @@ def is_german(text: str) -> bool:
     return len(text) <= BRIEF and (
         UMLAUT.search(text) is not None
         or not _german_nouns().isdisjoint(NAME.findall(text))
-        or any(map(is_german_word, NEUTER.findall(text)))
+        or any(map(is_german_word, ADJECTIVE.findall(text)))
     )
 
 

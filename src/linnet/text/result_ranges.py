@@ -94,7 +94,7 @@ def _centile(found: re.Match[str]) -> str:
     if found["deviation"]:
         far = _read(found["deviation"][1:].strip()) >= DEVIATION
         return CENTILES[found["deviation"][0] == "+"] if far else ""
-    if not (found["named"] or found["p"] or (found["ordinal"] and (found["below"] or found["above"]))):
+    if not _is_centile(found):
         return ""
     centile = _read(found["centile"])
     if centile < LOWEST or (centile == LOWEST and found["below"]):
@@ -102,6 +102,11 @@ def _centile(found: re.Match[str]) -> str:
     if centile > HIGHEST or (centile == HIGHEST and found["above"]):
         return "" if found["below"] else CENTILES[1]
     return ""
+
+
+def _is_centile(found: re.Match[str]) -> bool:
+    """Say whether a number is that of a centile: it is said, or an ordinal stands behind "below" or "above"."""
+    return bool(found["named"] or found["p"] or (found["ordinal"] and (found["below"] or found["above"])))
 
 
 def _read(number: str, *, whole: bool = False) -> float:

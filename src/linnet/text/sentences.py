@@ -233,12 +233,8 @@ def _judge_short(token: str, word: str, previous: str, *, at_start: bool, starte
     `previous` is the word before the token; `at_start` says that the token opens the sentence, `starter` that `word`
     is one that likes to open one.
     """
-    finding = token == "MR" and previous.lower() in DEGREE
-    kind = (
-        ""
-        if finding or (token.isupper() and token.isalpha() and token not in SHOUTED)
-        else ABBREVIATIONS.get(token.lower())
-    )
+    acronym = token.isupper() and token.isalpha() and (token not in SHOUTED or previous.lower() in DEGREE)
+    kind = "" if acronym else ABBREVIATIONS.get(token.lower())
     if kind:
         number = word[:1].isdigit() or FIGURE.fullmatch(word) is not None
         return (kind == "seldom" and starter) or (kind == "number" and not number)
