@@ -95,7 +95,7 @@ def test_polars_takes_the_arrow_table(link: linnet.Pipeline) -> None:
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, make in (("pandas", linnet.frame), ("pyarrow", linnet.arrow)):
         monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(MissingExtraError, match=rf"needs {name}, which is not installed: pip .*linnet\[frames\]"):
+        with pytest.raises(MissingExtraError, match=rf"needs {name}, which is not installed: pip install .*\[frames\]"):
             make([])
 
 

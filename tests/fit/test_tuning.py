@@ -152,13 +152,13 @@ def test_values_that_components_refuse(make: Any, tmp_path: Path) -> None:
     search = make('"knob.level" = [7]')
     trials = list(tune(search, tmp_path / "out", trials=2))
     assert [(t.score, t.problem, t.same) for t in trials] == [
-        (None, "level: 7 is no level", 0),
+        (None, "pipeline[1].level: 7 is no level", 0),
         (None, trials[0].problem, 1),
     ]
     assert [replace(t, seconds=0) for t in tune(search, tmp_path / "out", trials=2)] == [
         replace(t, seconds=0) for t in trials
     ]
-    with pytest.raises(LinnetError, match="no trial has a score: level: 7"):
+    with pytest.raises(LinnetError, match=r"no trial has a score: pipeline\[1\].level: 7"):
         write_best(search, trials, tmp_path / "best.toml")
     assert not (tmp_path / "best.toml").exists()
 
@@ -344,5 +344,5 @@ def test_a_recipe_as_toml_is_the_same(name: str, tmp_path: Path) -> None:
     recipe = config.read_recipe(path)
     (tmp_path / "again.toml").write_text(recipe.to_toml())
     again = config.read_recipe(tmp_path / "again.toml")
-    assert again == recipe.model_copy(update={"tune": {}})
+    assert again.model_dump() == recipe.model_copy(update={"tune": {}}).model_dump()
     assert isinstance(again, Recipe)

@@ -75,7 +75,7 @@ def test_a_checksum_is_taken_once_a_process(package: Path) -> None:
 
 def test_a_package_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "PACKAGED", {"ours": Packaged("our-weights", "nowhere_to_be_found", "model", {})})
-    with pytest.raises(MissingExtraError, match=r"the encoder 'ours' needs our-weights.*linnet\[neural\]"):
+    with pytest.raises(MissingExtraError, match=r"the encoder 'ours' needs our-weights.*pip install .*\[neural\]"):
         checkpoint("ours")
 
 

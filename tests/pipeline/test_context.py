@@ -65,6 +65,7 @@ Keine höhergradigen Vitien, geringe [Mitralinsuffizienz].
 Kein Aszites, kleiner [Pleuraerguss] rechts.
 Keine Luftnot, trockener [Husten].
 No chest pain, [dry cough].
+No stenosis, trivial [edema].
 No oedema, large [goitre].
 I would be grateful if you could see this man with [haematuria].
 Echo: no thrombus, [LA severely dilated], no effusion.
