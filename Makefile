@@ -14,7 +14,7 @@ $(VENV)/run.stamp: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else "Linnet needs Python 3.11, 3.12 or 3.13; set PYTHON=...")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing Linnet into $(VENV) ..."
-	@$(PIP) --editable .
+	@$(PIP) --editable '.[xlsx]'  # spreadsheets are what clinicians ask for first
 	@touch $@
 
 $(VENV)/serve.stamp: $(VENV)/run.stamp
