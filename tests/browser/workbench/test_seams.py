@@ -96,6 +96,18 @@ def test_signing_out_takes_a_connection(mine: Tab, me: Person) -> None:
     assert page.context.request.get(f"{PREFIX}/me").status == 401
 
 
+def test_two_alarms_at_once_are_both_read(mine: Tab, me: Person) -> None:
+    page, *_ = work(me, mine, NOTES[0])
+    page.evaluate(
+        "async () => { const {say} = await import('/base.js'); say('One is lost', true); say('Two are', true); }"
+    )
+    mine.wait_until_said("One is lost. Two are")
+    page.wait_for_timeout(600)  # by now it has been read
+    page.evaluate("async () => { const {say} = await import('/base.js'); say('Three are', true); }")
+    mine.wait_until_said("Three are")
+    assert "Two are" not in mine.said
+
+
 def test_a_new_role_is_seen_while_annotating(me: Person, tabs: Callable[..., Tab]) -> None:
     project = me.project(NOTES[0])
     predict(me, project)

@@ -54,9 +54,15 @@ export function say(text, loud = false) {
   const kind = loud ? 'assertive' : 'polite';
   // while a dialog is open, what stands outside of it is not read
   const region = [...document.querySelectorAll('dialog[open]')].at(-1)?.querySelector(`:scope > .${kind}`) || document.getElementById(kind);
+  const now = performance.now();
+  const texts = [...(loud && alarms.get(region) || []).filter((one) => now - one.at < UNREAD && one.text !== text), {text, at: now}];
+  alarms.set(region, texts);
   region.textContent = '';
-  requestAnimationFrame(() => { region.textContent = text; });
+  requestAnimationFrame(() => { region.textContent = texts.map((one) => one.text).join('. '); });
 }
+
+const UNREAD = 500;  // ms: an alarm that a second one follows so soon has not been read, and stays in front of it
+const alarms = new WeakMap();  // region -> what was said in it last
 
 /** Show a short message for some seconds; `action` is `{label, run}`. */
 export function toast(text, {kind = '', action, loud = false} = {}) {
