@@ -16,10 +16,10 @@ from linnet.cli.terminal import say
 from linnet.errors import LinnetError, did_you_mean
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
-from linnet.kb.search import Hit
+from linnet.kb.search import ANY_WORD, Hit
 from linnet.kb.successors import Retired, retired
 from linnet.recipes.config import open_kb
-from linnet.retrieve.similar import ANY_WORD, SIMILAR
+from linnet.retrieve.similar import SIMILAR
 from linnet.retrieve.similar import search as find_similar
 from linnet.vocabularies.export import write_table
 

@@ -42,11 +42,15 @@ NEEDS_PREPOSITION: Final = "~"
 SIGNS: Final = {"↑": "up", "↗": "up", "↓": "down", "↘": "down", "#": "fracture", "++": "plus"}
 ONE: Final = "".join(sign for sign in SIGNS if len(sign) == 1)
 _SIGN: Final = re.compile(rf"[{ONE}]|\+\+")
-# What a text holds in which a value may stand beside a range.
+_SIGNED: Final = re.compile(rf"{_SIGN.pattern}|\d\+")  # a text that holds a sign, or a grade
+# What a text holds in which a value may stand beside a range; most are ruled out by their first signs.
 _RANGED: Final = re.compile(
-    r"[(\[][^()\[\]\n]{0,24}?\d|centile|zentile|%ile|\bSDS?\b|\bP\d|\d(?:st|nd|rd|th)\b", re.IGNORECASE
+    r"[(\[](?![ \t]*[pP]\b)[A-Za-z.:\t ]{0,24}"
+    r"(?:[<>≤≥]|(?<=bis )\d|(?<=up to )\d|\d[\d.,]*[ \t]{0,4}(?:[-\u2013]|to\b|bis\b))"
+    r"|\d(?:st|nd|rd|th)[ \t]{0,4}(?:[^\w \t]|\Z|and\b|but\b|for\b)|[Pp]\.?[ \t]?\d{1,2}(?!\w|\.\d)"
+    r"|[-+\u2013\u2212][ \t]?\d[\d.,]*[ \t]{0,4}SDS?\b"
 )
-_SIGNED: Final = re.compile(rf"{_SIGN.pattern}|\d\+|{_RANGED.pattern}", re.IGNORECASE)  # or a sign, or a grade
+_CENTILE: Final = ("entile", "%ile")
 _GRADE: Final = re.compile(r"\+(?!\w)")  # behind a number, of a dipstick: "protein 3+"
 # The sign in front of something, with what stands before the sign.
 _LEADING: Final = re.compile(rf"(?P<before>[^ \t]?)(?P<apart>[ \t]*)(?P<sign>[{ONE}])[{ONE}]*(?P<blank>[ \t]?)\Z")
@@ -118,23 +122,24 @@ class PartSearch:
         if not len(self._hashes) or not len(batch.surfaces):
             return
         reader, done = _Reader(batch, texts), 0
-        for at in self._places(batch, texts):
+        for at, around in self._places(reader, texts):
             parts = self._at(reader, at) if at >= done else []
             for part in parts:
                 done = at + len(part.words)
-                match = self._read(reader, range(at, done), part.found)
+                match = self._read(reader, range(at, done), part.found, around=around)
                 if match:
                     yield match
 
-    def _places(self, batch: Batch, texts: Sequence[Text]) -> list[int]:
-        """Return the words with which parts may begin that have a quality within reach, or a sign in their text."""
+    def _places(self, reader: _Reader, texts: Sequence[Text]) -> Iterator[tuple[int, bool]]:
+        """Yield the words with which parts may begin: whether near a quality or a sign, else where ranges are."""
+        batch = reader.batch
         places = np.flatnonzero(in_sorted(batch.hashes, self._hashes))
         before = np.concatenate([[0], np.cumsum(in_sorted(batch.hashes, self._quality_hashes))])
         last = len(batch.hashes)
         near = before[np.minimum(places + 2 * REACH, last)] > before[np.maximum(places - REACH, 0)]
-        signed = np.array([_SIGNED.search(text.text) is not None for text in texts])
-        found: list[int] = places[near | signed[batch.texts[places]]].tolist()
-        return found
+        near |= np.array([_SIGNED.search(text.text) is not None for text in texts])[batch.texts[places]]
+        read = near | np.array(reader.ranged)[batch.texts[places]]
+        return zip(places[read].tolist(), near[read].tolist(), strict=True)
 
     def _at(self, reader: _Reader, at: int) -> list[_Part]:
         """Return the longest forms that stand at a word."""
@@ -149,9 +154,9 @@ class PartSearch:
         firsts = range(max(at - 2, 0), at + 1)
         return any(first + len(part.words) == at + 1 for first in firsts for part in self._at(reader, first))
 
-    def _read(self, reader: _Reader, part: range, found: dict[str, Target]) -> Match | None:
-        """Return what is said of a part, rather behind it than before it."""
-        for walk in (self._beside, self._behind, self._before):
+    def _read(self, reader: _Reader, part: range, found: dict[str, Target], *, around: bool) -> Match | None:
+        """Return what is said of a part: by the range of its value; else, if it may be said `around` it, behind or before."""
+        for walk in (self._beside, self._behind, self._before) if around else (self._beside,):
             reached = walk(reader, part, found)
             if reached is None:
                 continue
@@ -282,12 +287,13 @@ class _Reader:
         return _TREND.match(text, self._ends[at]) is not None
 
     @functools.cached_property
-    def _ranged(self) -> list[bool]:
-        return [_RANGED.search(text.text) is not None for text in self._texts]
+    def ranged(self) -> list[bool]:
+        """In which texts a value may stand beside a range."""
+        return [_may_hold_ranges(text.text) for text in self._texts]
 
     def result(self, at: int) -> Result | None:
         """Return what a value behind a word is beside the range that the text gives for it."""
-        if not self._ranged[self._numbers[at]]:
+        if not self.ranged[self._numbers[at]]:
             return None
         from linnet.text.result_ranges import read_result  # noqa: PLC0415 - few texts have ranges
 
@@ -345,6 +351,10 @@ def _read_between(text: str) -> _Between:
     turns, opens = _TURNING.search(text) is not None, _OPEN.fullmatch(gap) is not None
     valued = opens and not turns and "\n" not in gap
     return _Between(gap, gap != text, not turns and (opens or _AND.fullmatch(gap) is not None), valued)
+
+
+def _may_hold_ranges(text: str) -> bool:
+    return _RANGED.search(text) is not None or any(name in text for name in _CENTILE)
 
 
 def _sign_behind(gap: str, *, last: bool) -> str:

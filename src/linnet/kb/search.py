@@ -22,7 +22,9 @@ from typing import Any, NamedTuple, Protocol
 from linnet.errors import KnowledgeBaseError
 from linnet.text.normalise import basic
 
-__all__ = ["Hit", "hint", "row_number", "search", "sole", "spellings"]
+__all__ = ["ANY_WORD", "Hit", "hint", "row_number", "search", "sole", "spellings"]
+
+ANY_WORD = "any word"  # the last tier: what matches there lacks words that were asked for
 
 Query = Callable[..., Iterator[Any]]
 Lookup = Callable[..., Iterable[Any]]
@@ -268,7 +270,7 @@ def _word_tiers(query: Query, words: Sequence[str], allowed: _Filter) -> Iterato
         if len(words) > 1:
             # how many words there are ranks better than where they stand; the values come once for each place
             count = f"({' + '.join([HAS] * len(words))})"
-            yield "any word", _among_few(allowed, f"{count} > 0", badness=f"-{count}"), begun * 2
+            yield ANY_WORD, _among_few(allowed, f"{count} > 0", badness=f"-{count}"), begun * 2
         return
     quoted = [f'"{word}"' for word in words]
     yield "all words", _among(MATCHING.format(scan=allowed.scan), allowed), [" AND ".join(quoted)]
@@ -283,9 +285,9 @@ def _word_tiers(query: Query, words: Sequence[str], allowed: _Filter) -> Iterato
         # the rank of a match costs a look at each match, so that only rare words are ranked; they also say most
         rare = _rarest(query, quoted)
         if rare:
-            yield "any word", _among(RANKED, allowed, badness="s.badness"), [" OR ".join(rare)]
+            yield ANY_WORD, _among(RANKED, allowed, badness="s.badness"), [" OR ".join(rare)]
         else:
-            yield "any word", _among(MATCHING.format(scan=allowed.scan), allowed), [" OR ".join(quoted)]
+            yield ANY_WORD, _among(MATCHING.format(scan=allowed.scan), allowed), [" OR ".join(quoted)]
 
 
 def _among(found: str, allowed: _Filter, *, extra: str = "", badness: str = "0") -> str:

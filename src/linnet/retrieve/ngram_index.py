@@ -3,7 +3,8 @@
 A name's vector is the sum of those of its units (`linnet.retrieve.ngram_text`), so the dot product of a mention with
 a name is the sum of its dot products with the name's units. Search has two steps:
 
-1. The mention against all units: one sparse product with the units' n-grams. There are far fewer words than names.
+1. The mention against all units, as the sum of its own units, each compared once for all mentions that hold it: one
+   sparse product with the n-grams. There are far fewer words than names.
 2. Names through their units. With ``c`` the cosine of mention and unit, and ``spread`` of a name the sum of its units'
    lengths over its own length, the score of a name is at most ``spread`` times the largest ``c`` of its units. Names of
    a unit are listed with the largest spread first, so that only the head of a list can hold names above a score that

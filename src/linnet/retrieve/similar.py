@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linnet.kb import KnowledgeBase
-from linnet.kb.search import Hit
+from linnet.kb.search import ANY_WORD, Hit
 from linnet.retrieve.ngram_file import NgramFile
 from linnet.retrieve.ngram_text import Analysis
 from linnet.text.normalise import basic
 
-__all__ = ["ANY_WORD", "SIMILAR", "search"]
+__all__ = ["SIMILAR", "search"]
 
-ANY_WORD = "any word"  # tiers of hits: that of `linnet.kb.search`,
-SIMILAR = "similar name"  # and the one of this module
+SIMILAR = "similar name"  # the tier of hits beside those of `linnet.kb.search`
 SHORTEST = 3  # letters of what similar names are looked up for
 LIKE = 0.3  # cosine that a similar name reaches: "siezure" and seizure have 0.36, nonsense up to 0.28
 

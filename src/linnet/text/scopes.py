@@ -119,7 +119,7 @@ class _Reaches:
     def _is_condition(self, last: int) -> bool:
         """Whether what follows says what is to be done or feared then: *bei Fieber sofort melden*."""
         words = frozenset(self._words[last:])
-        return not words_of("then").isdisjoint(words) and words_of("told").isdisjoint(words)
+        return not words_of("then").isdisjoint(words) and words_of("happened").isdisjoint(words)
 
     def _is_followed(self, last: int) -> bool:
         """Whether a word stands behind a trigger that may begin a finding."""

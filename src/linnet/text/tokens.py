@@ -19,19 +19,9 @@ from linnet.text.normalise import APOSTROPHES, INVISIBLE, basic
 from linnet.text.wordlists import listed
 
 __all__ = [
-    "GLUED",
-    "HYPHENS",
-    "INNER",
-    "INSIDE",
-    "MEASURE",
-    "Gap",
-    "Tokens",
-    "belongs",
-    "form",
-    "gap_kind",
-    "tokenize",
+    "GLUED", "HYPHENS", "INNER", "INSIDE", "MEASURE", "Gap", "Tokens", "belongs", "form", "gap_kind", "tokenize",
     "words",
-]
+]  # fmt: skip
 
 INSIDE = rf"\u0300-\u036f{INVISIBLE}"
 # A number and the unit that nothing sets off from it: "500mg" is as good as "500 mg".
