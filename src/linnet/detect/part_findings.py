@@ -155,7 +155,7 @@ class PartSearch:
         return any(first + len(part.words) == at + 1 for first in firsts for part in self._at(reader, first))
 
     def _read(self, reader: _Reader, part: range, found: dict[str, Target], *, around: bool) -> Match | None:
-        """Return what is said of a part: by the range of its value; else, if it may be said `around` it, behind or before."""
+        """Return what is said of a part: by the range of its value; else, if `around` it, behind or before it."""
         for walk in (self._beside, self._behind, self._before) if around else (self._beside,):
             reached = walk(reader, part, found)
             if reached is None:
