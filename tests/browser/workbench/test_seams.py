@@ -24,6 +24,11 @@ UNLOAD = """() => { const event = new Event('beforeunload', {cancelable: true});
 KEY = """(key) => { const event = new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true});
   document.body.dispatchEvent(event); return event.defaultPrevented; }"""
 GO = "(hash) => { location.hash = hash; }"
+LEAVE = """() => new Promise((done) => {
+  const screen = document.querySelector('linnet-annotate');
+  addEventListener('hashchange', () => { screen.refresh(); done(screen.kb); }, {once: true});
+  location.hash = '#/settings';
+})"""
 PAUSE = 5_500  # milliseconds, a little more than names.js waits after a failure
 
 
@@ -232,6 +237,11 @@ def test_undo_passes_over_what_was_settled_alike_in_another_window(
 
 
 # --- the text ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_screen_knows_its_project_while_it_is_left(mine: Tab, me: Person) -> None:
+    page, _, _ = work(me, mine, NOTES[0])
+    assert page.evaluate(LEAVE)  # an answer that was on its way arrives when the project is not open any more
 
 
 def test_finding_a_word_leaves_fields_alone(mine: Tab, me: Person) -> None:

@@ -29,7 +29,7 @@ class Adjudicate extends View {
   }
 
   async load() {
-    entitle('Adjudicate', state.project.name);
+    entitle('Adjudicate', this.its.name);
     const all = await this.tell(() => allAssignments(this.project));
     if (!all) return;
     this.found = byDocument(all).map(caseOf).filter((one) => one.done.length > 1 || one.judges.length);

@@ -75,8 +75,8 @@ class Annotate extends View {
   /** Draw a document that was opened; what another one says later is not about the one on the screen. */
   async show(desk) {
     remembered.set(`last.${this.project}`, this.assignment);
-    entitle(desk.doc.ext_id, state.project.name);
-    const heard = (kind, run) => desk.addEventListener(kind, ({detail}) => { if (desk === this.desk) run(detail); });
+    entitle(desk.doc.ext_id, this.its.name);
+    const heard = (kind, run) => desk.addEventListener(kind, ({detail}) => { if (desk === this.desk && this.isConnected) run(detail); });
     heard('change', () => this.refresh());
     heard('status', (status) => this.tellStatus(status));
     heard('done', (done) => this.tellDone(desk, done));
@@ -100,7 +100,7 @@ class Annotate extends View {
   }
 
   get textBox() { return this.querySelector('.text'); }
-  get kb() { return state.project.kb_version; }
+  get kb() { return this.its.kb_version; }
   get mention() { return this.mentions.find((one) => one.id === this.at) || null; }
   get showP() { return remembered.get('show-p', true); }
   waits(one) { return one.open || (one.layer === 'gold' && !one.decided) || (one.layer === 'user' && one.concepts === null && !!this.kb); }
@@ -630,7 +630,7 @@ class Annotate extends View {
         ${place ? html`<span>${place} of ${this.queue.length}</span>` : nothing}
         <span class="row"><progress max=${mentions.length || 1} value=${decided} aria-label="Mentions decided"></progress> ${decided} of ${mentions.length} decided</span>
         <span class=${classMap({status: true, warn: desk.status === 'waiting'})}>${statusText(desk)}</span>
-        ${state.project.blind ? html`<span class="chip" title="Nobody sees the other’s work before both are done">blind</span>` : nothing}
+        ${this.its.blind ? html`<span class="chip" title="Nobody sees the other’s work before both are done">blind</span>` : nothing}
         ${desk.done ? html`<span class="chip good">done</span>` : nothing}
         <span class="grow"></span>
         <button @click=${() => dispatchEvent(new CustomEvent('linnet-guidelines'))}>Guidelines</button>

@@ -14,6 +14,8 @@ const SOON = 1000;  // milliseconds
 export class View extends LitElement {
   #unbind = [];
   createRenderRoot() { return this; }
+  /** The project that this stands in, as it was last read: also once that was left, while an answer was on its way. */
+  get its() { return projectOf(this.project); }
   /** What stands in a project that was just left is not drawn again. */
   shouldUpdate() { return typeof this.project !== 'number' || this.project === state.project?.project; }
   /** Bind keys (`keys.js`) and listeners for as long as the element is shown. */
@@ -137,6 +139,11 @@ export const state = {me: null, project: null};
 /** Return the number of the project that an address is in, 0 for none. */
 export const projectIn = (hash) => Number(/^#\/p\/(\d+)/.exec(hash)?.[1] || 0);
 
+const read = new Map();  // projects by number
+
+/** Return a project as it was last read, whichever is open now. */
+export const projectOf = (id) => read.get(id);
+
 /** Open a project: returns it, and keeps it if that is still where one is. */
 export async function openProject(id, {again = false} = {}) {
   if (state.project?.project === id && !again) return state.project;
@@ -144,6 +151,7 @@ export async function openProject(id, {again = false} = {}) {
     api.tagged(`/projects/${id}`), api.get(`/projects/${id}/members`),
   ]);
   const project = {...found, tag, members};
+  read.set(id, project);
   if (projectIn(location.hash) === id) state.project = project;
   return project;
 }

@@ -1,7 +1,7 @@
 // Two models on the same documents: what the second has right that the first had wrong, and the other way round.
 
 import {api, query} from './api.js';
-import {count, html, leads, nothing, plural, state, toast, View} from './base.js';
+import {count, html, leads, nothing, plural, toast, View} from './base.js';
 import {named} from './jobs.js';
 import {learn, nameOf} from './names.js';
 
@@ -47,7 +47,7 @@ class Compare extends View {
     const ids = examples.flatMap((one) => [one.a, one.b, one.gold].flatMap((some) => some ?? []));
     const documents = [...new Set(examples.map((one) => one.document))];
     const [, ...texts] = await Promise.all([
-      learn(state.project.kb_version, this.project, ids).catch(() => false),  // ids are shown then
+      learn(this.its.kb_version, this.project, ids).catch(() => false),  // ids are shown then
       ...documents.map((id) => this.tell(() => api.get(`/projects/${this.project}/documents/${id}`))),
     ]);
     if (!this.found) return;
@@ -117,7 +117,7 @@ class Compare extends View {
 /** Return what somebody says of a place: concepts, none that fits, or no mention at all. */
 function answer(concepts) {
   if (!concepts) return html`<span class="note">nothing here</span>`;
-  return concepts.length ? concepts.map((id) => nameOf(state.project.kb_version, id)).join(' + ') : 'not in the knowledge base';
+  return concepts.length ? concepts.map((id) => nameOf(this.its.kb_version, id)).join(' + ') : 'not in the knowledge base';
 }
 
 function judged(said, gold) {

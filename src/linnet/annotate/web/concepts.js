@@ -1,6 +1,6 @@
 // Screen of concepts: search on the left, one concept with all that is known of it on the right.
 
-import {entitle, go, html, nothing, plural, state} from './base.js';
+import {entitle, go, html, nothing, plural} from './base.js';
 import './concept_card.js';
 import {Finder, keyOf} from './concept_finder.js';
 import {proposeConcept} from './concept_propose.js';
@@ -18,7 +18,7 @@ class Concepts extends Finder {
   connectedCallback() {
     super.connectedCallback();
     entitle('Concepts');
-    this.kb = state.project.kb_version;
+    this.kb = this.its.kb_version;
   }
 
   willUpdate(changed) {
@@ -78,7 +78,7 @@ class Concepts extends Finder {
 
   /** Say why there is nothing to search, and what to do. */
   drawLack() {
-    const {kb, kb_problem: lacking, role} = state.project;
+    const {kb, kb_problem: lacking, role} = this.its;
     const remedy = role === 'admin' ? html`Choose one in the settings of <a href=${`#/p/${this.project}`}>the project</a>.`
       : 'An admin of the project can choose one in its settings.';
     if (!lacking) {

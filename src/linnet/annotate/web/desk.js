@@ -6,7 +6,7 @@
 
 import {api, ApiError, keepSession, OfflineError, uuid} from './api.js';
 import {listen} from './events.js';
-import {problem, state, toast} from './base.js';
+import {problem, projectOf, state, toast} from './base.js';
 import {Offsets, wordsOf} from './text.js';
 
 const BATCH = 50;
@@ -180,7 +180,7 @@ export class Desk extends EventTarget {
     this.given += 1;
     const ms = Math.round(Math.min(performance.now() - this.#since, 600000));
     this.#since = performance.now();
-    const command = {id, op, ms, kb: state.project.kb_version, ...fields};
+    const command = {id, op, ms, kb: projectOf(this.project).kb_version, ...fields};
     if (op === 'create') command.mention ??= `m:${id}`;
     const pred = this.pred.get(fields.mention);
     command.seen = {run: this.run, ...(pred ? {pred: pred.pred} : {})};

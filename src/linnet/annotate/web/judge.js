@@ -57,7 +57,7 @@ class Judge extends View {
       if (id !== this.assignment || !this.isConnected) { desk.close(); return; }
       if (desk.kind !== 'adjudicate') { desk.close(); go(`#/p/${this.project}/a/${id}`); return; }
       this.desk = desk;
-      entitle(`Adjudicate ${desk.doc.ext_id}`, state.project.name);
+      entitle(`Adjudicate ${desk.doc.ext_id}`, this.its.name);
       this.attend(desk);
       await this.readWorks();
       await this.updateComplete;
@@ -104,7 +104,7 @@ class Judge extends View {
     this.soon = setTimeout(() => this.readWorks().catch(problem), 500);
   }
 
-  get kb() { return state.project.kb_version; }
+  get kb() { return this.its.kb_version; }
   get conflicts() { return this.found?.conflicts ?? []; }
   get conflict() { return this.conflicts.find((one) => one.id === this.at) ?? null; }
   get open() { return this.conflicts.filter((one) => !this.resultOf(one)); }

@@ -1,7 +1,7 @@
 // Training and models (S4): work in progress, models and how good they are, two compared, whether reading on still pays.
 
 import {api, query} from './api.js';
-import {confirm, count, dialog, entitle, html, leads, nothing, openProject, plural, remembered, repeat, share, state, svg, toast, View, when}
+import {confirm, count, dialog, entitle, html, leads, nothing, openProject, plural, remembered, repeat, share, svg, toast, View, when}
   from './base.js';
 import {lineChart} from './charts.js';
 import {named, PARTS} from './jobs.js';
@@ -44,7 +44,7 @@ class Models extends View {
   connectedCallback() {
     super.connectedCallback();
     this.gain = remembered.get(`gain.${this.project}`, GAIN);
-    entitle('Training and models', state.project.name);
+    entitle('Training and models', this.its.name);
     this.load();
     this.listen((kind) => { if (['model', 'reset'].includes(kind)) this.load(); });
   }
@@ -97,7 +97,7 @@ class Models extends View {
 
   /** Go back to the recipe that has learned nothing. */
   async useNone() {
-    const text = `Suggestions are again those of “${state.project.settings.untrained}”, which has learned from nobody here. The models stay,
+    const text = `Suggestions are again those of “${this.its.settings.untrained}”, which has learned from nobody here. The models stay,
       and so does every decision.`;
     if (!(await confirm('Use no model?', text, 'Use no model'))) return;
     if (!(await this.tell(() => api.post(`/projects/${this.project}/untrained`)))) return;
@@ -126,7 +126,7 @@ class Models extends View {
       ['Mentions measured on', metrics.mentions && count(metrics.mentions)],
       ['Kept to measure on', card.dev && `${Math.round(card.dev * 100)} %`], ['Seed', card.seed ?? 'that of the recipe'],
       ['Knowledge base', card.kb && html`<code>${card.kb}</code>`], ['Linnet', card.versions?.linnet], ['Job', card.job],
-      ['Asked for by', state.project.members.find((one) => one.user === card.user)?.name],
+      ['Asked for by', this.its.members.find((one) => one.user === card.user)?.name],
     ].filter(([, value]) => value);
   }
 
@@ -166,7 +166,7 @@ class Models extends View {
   headline() {
     const model = this.current;
     if (!model) {
-      return html`No model is in use: suggestions are those of the recipe <code>${state.project.settings.untrained}</code>, which has
+      return html`No model is in use: suggestions are those of the recipe <code>${this.its.settings.untrained}</code>, which has
         learned from nobody here.`;
     }
     const {measure, documents} = model.metrics, figure = figureOf(model, measure);

@@ -1,7 +1,7 @@
 // A project (S1): resume, what I have to read, how far it is, what is in it, and for those who lead it settings and exports.
 
 import {api} from './api.js';
-import {entitle, html, leads, nothing, openProject, state, View, works} from './base.js';
+import {entitle, html, leads, nothing, openProject, View, works} from './base.js';
 import {sentence} from './forms.js';
 import {named} from './jobs.js';
 import {editGuidelines, editSettings} from './project_settings.js';
@@ -29,7 +29,7 @@ class Project extends View {
 
   connectedCallback() {
     super.connectedCallback();
-    entitle(state.project.name);
+    entitle(this.its.name);
     this.keys({
       resume: () => this.part('queue')?.resume(),
       upload: () => this.part('upload')?.choose(),
@@ -92,7 +92,7 @@ class Project extends View {
   // --- what is drawn ------------------------------------------------------------------------------------------------
 
   banners() {
-    const {kb_problem: lacking, archived, kb, role} = state.project;
+    const {kb_problem: lacking, archived, kb, role} = this.its;
     const admin = role === 'admin';
     return html`
       ${lacking ? html`<div class="banner bad" role="alert"><strong>The knowledge base “${kb}” cannot be opened.</strong>
@@ -104,7 +104,7 @@ class Project extends View {
   }
 
   title() {
-    const {name, kb, kb_version: version, model, blind} = state.project;
+    const {name, kb, kb_version: version, model, blind} = this.its;
     return html`<header class="row screen-title">
       <h1>${name}</h1>
       <p class="row tight facts">
@@ -113,12 +113,12 @@ class Project extends View {
         ${blind ? html`<span class="chip" title="Nobody sees what another decides before both are done">blind</span>` : nothing}</p>
       <span class="grow"></span>
       <button @click=${() => this.guidelines()}>Guidelines${this.guideline ? ` v${this.guideline}` : ''}</button>
-      ${state.project.role === 'admin' ? html`<button @click=${() => this.settings()}>Settings</button>` : nothing}
+      ${this.its.role === 'admin' ? html`<button @click=${() => this.settings()}>Settings</button>` : nothing}
     </header>`;
   }
 
   render() {
-    const active = !state.project.archived;
+    const active = !this.its.archived;
     return html`<div class="project-screen" data-keys="project">
       ${this.title()} ${this.banners()}
       <div class="project-board">

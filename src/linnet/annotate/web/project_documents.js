@@ -107,7 +107,7 @@ class Documents extends View {
   // --- what is drawn ------------------------------------------------------------------------------------------------
 
   row(one) {
-    const {mine} = one, active = !state.project.archived;
+    const {mine} = one, active = !this.its.archived;
     const act = (label, run, kind = '') => html`
       <button class=${kind} @click=${() => run.call(this, one)}>${label}${about(one.ext_id)}</button>`;
     const name = mine && !one.redacted ? html`<a href=${`#/p/${this.project}/a/${mine.assignment}`}>${one.ext_id}</a>` : one.ext_id;
@@ -123,7 +123,7 @@ class Documents extends View {
 
   /** Draw the button that shows, for admins, a button at each document: seldom needed, and nothing for a slip. */
   eraser() {
-    if (state.project.role !== 'admin' || state.project.archived || !this.found?.length) return nothing;
+    if (this.its.role !== 'admin' || this.its.archived || !this.found?.length) return nothing;
     return html`<button @click=${() => { this.erasing = !this.erasing; }}>${this.erasing ? 'Stop erasing' : 'Erase texts…'}</button>`;
   }
 

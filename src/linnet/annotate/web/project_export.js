@@ -1,7 +1,7 @@
 // Taking home what was decided: documents in a format, or all that ever was decided; and bringing in such a history.
 
 import {api} from './api.js';
-import {confirm, count, html, nothing, plural, state, View} from './base.js';
+import {confirm, count, html, nothing, plural, View} from './base.js';
 import {field, sentence} from './forms.js';
 
 const FORMATS = {  // those that are written, the usual ones first
@@ -63,7 +63,7 @@ class Export extends View {
   }
 
   render() {
-    const admin = state.project.role === 'admin' && !state.project.archived;
+    const admin = this.its.role === 'admin' && !this.its.archived;
     return html`<section class="panel" data-panel tabindex="-1" aria-label="Export">
       <header><h2>Export</h2></header>
       ${field({id: 'export-format', label: 'Format',

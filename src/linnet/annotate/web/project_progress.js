@@ -1,7 +1,7 @@
 // How far a project is: what is read, and for those who lead it how many errors may be left.
 
 import {api} from './api.js';
-import {count, html, leads, nothing, plural, share, state, View} from './base.js';
+import {count, html, leads, nothing, plural, share, View} from './base.js';
 
 const STATES = ['open', 'reopened', 'done'];
 const WIDTH = 280, HEIGHT = 34, PAD = 8;
@@ -44,8 +44,8 @@ class Progress extends View {
     const {documents, mine, seen} = this.found;
     if (!documents) return html`<p class="note">There are no documents yet.</p>`;
     const total = (of) => STATES.reduce((sum, one) => sum + (of[one] || 0), 0);
-    const many = state.project.settings.annotators;
-    const blind = state.project.blind && state.project.members.length > 1;
+    const many = this.its.settings.annotators;
+    const blind = this.its.blind && this.its.members.length > 1;
     const said = many > 1 ? `${count(documents * many)} readings` : plural(documents, 'document');
     return html`${total(mine) ? this.bar('Mine', 'progress-mine', mine.done || 0, total(mine)) : nothing}
       ${this.bar('All', 'progress-all', seen.done || 0, documents * many, said)}

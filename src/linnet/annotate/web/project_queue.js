@@ -1,7 +1,7 @@
 // What somebody has to read: where they stopped, the documents that wait for them, and more of them.
 
 import {api} from './api.js';
-import {go, html, nothing, plural, remembered, repeat, share, state, View, when, works} from './base.js';
+import {go, html, nothing, plural, remembered, repeat, share, View, when, works} from './base.js';
 import {faultsOf} from './forms.js';
 import {strategyName, strategyOptions, STRATEGIES} from './project_fields.js';
 
@@ -171,7 +171,7 @@ class Queue extends View {
 
   drawn(answer, n) {
     const got = answer.assignments.length;
-    const many = state.project.settings.annotators;
+    const many = this.its.settings.annotators;
     const rest = got < n ? ` ${got ? 'No more are' : 'None is'} left for you: the others are yours already, or are read by
       ${many === 1 ? 'somebody else' : `${many} people`}.` : '';
     return got ? `${plural(got, 'new document')}.${rest} ${coldness(answer)}` : rest.trim();
@@ -243,8 +243,8 @@ class Queue extends View {
   }
 
   more() {
-    if (!works() || state.project.archived || this.documents === 0) return nothing;
-    const {strategy} = state.project.settings;
+    if (!works() || this.its.archived || this.documents === 0) return nothing;
+    const {strategy} = this.its.settings;
     return html`<form class="row draw-form" novalidate @submit=${(event) => { event.preventDefault(); this.draw(); }}>
         <div><label for="draw-n">How many</label>
           <input id="draw-n" type="number" min="1" max="200" .value=${String(this.wish.n)} aria-invalid=${this.wrong.n ? 'true' : nothing}

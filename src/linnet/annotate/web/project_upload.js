@@ -1,7 +1,7 @@
 // Bringing in documents: files, a folder or pasted text, by button or by drag and drop; what was wrong is told by file and line.
 
 import {api, OfflineError} from './api.js';
-import {count, dialog, html, leads, nothing, plural, say, state, View, when} from './base.js';
+import {count, dialog, html, leads, nothing, plural, say, View, when} from './base.js';
 import {faultsOf, field, sentence} from './forms.js';
 
 const MOST_FILES = 500, MOST_BYTES = 8 << 20;  // of one request, so that the bar moves
@@ -173,7 +173,7 @@ class Upload extends View {
 
   /** Ask for suggestions in the new documents, where that is wanted and allowed. */
   async suggest() {
-    if (!this.result.added || !leads() || !this.options.suggest || !state.project.kb_version) return;
+    if (!this.result.added || !leads() || !this.options.suggest || !this.its.kb_version) return;
     this.job = await this.tell(() => api.post(`/projects/${this.project}/jobs`, {kind: 'predict'})) ?? this.job;
   }
 
@@ -236,7 +236,7 @@ class Upload extends View {
       <label class="line"><input type="checkbox" .checked=${this.options.repair} @change=${set('repair')}>
         Mend offsets that miss their text</label>
       <p class="hint">The annotation is put where its text stands nearby; else it is left out.</p>
-      ${leads() && state.project.kb_version ? html`<label class="line"><input type="checkbox" .checked=${this.options.suggest}
+      ${leads() && this.its.kb_version ? html`<label class="line"><input type="checkbox" .checked=${this.options.suggest}
         @change=${set('suggest')}> Suggest mentions in new documents at once</label>` : nothing}
       ${this.earlier.length ? html`<h3>Uploads before</h3>
         <ul class="earlier-list">${this.earlier.slice(0, EARLIER).map(earlierOne)}</ul>` : nothing}

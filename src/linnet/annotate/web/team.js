@@ -1,6 +1,6 @@
 // Team and quality: who takes part, who has what, how far people agree, what was decided when.
 
-import {entitle, html, leads, nothing, remembered, state, View} from './base.js';
+import {entitle, html, leads, nothing, remembered, View} from './base.js';
 import './team_agreement.js';
 import './team_log.js';
 import './team_members.js';
@@ -29,7 +29,7 @@ class Team extends View {
 
   connectedCallback() {
     super.connectedCallback();
-    entitle('Team', state.project.name);
+    entitle('Team', this.its.name);
   }
 
   get tabs() { return TABS.filter(([,, seen]) => seen()); }

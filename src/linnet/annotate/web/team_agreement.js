@@ -1,7 +1,7 @@
 // How far readers agree, with intervals, by pair and by type; what they confuse most.
 
 import {api} from './api.js';
-import {html, nothing, plural, share, state, View} from './base.js';
+import {html, nothing, plural, share, View} from './base.js';
 import {figureNamed, gapIn} from './figures.js';
 import {learn, nameOf} from './names.js';
 import {allDocuments, judge} from './works.js';
@@ -50,7 +50,7 @@ class Agreement extends View {
     this.requestUpdate();
   }
 
-  get kb() { return state.project.kb_version; }
+  get kb() { return this.its.kb_version; }
 
   valueName(value) {
     return value.map((answer) => answer.map((id) => nameOf(this.kb, id)).join(' + ') || 'no concept (NIL)').join(' or ');
@@ -65,7 +65,7 @@ class Agreement extends View {
     const {overall} = this.found;
     if (!overall.documents) {
       return html`<section class="panel"><h2>Agreement</h2><p>No two people have finished the same document yet.
-        ${state.project.settings.annotators < 2 ? 'Set in the project that two or more read each document.' : ''}</p>${again}</section>`;
+        ${this.its.settings.annotators < 2 ? 'Set in the project that two or more read each document.' : ''}</p>${again}</section>`;
     }
     return html`${this.stale ? html`<p class="row" role="status">Work was finished since. ${again}</p>` : nothing}
       ${this.drawHeadline(overall)}${this.drawAll(overall)}${this.drawSides()}${this.drawTypes()}

@@ -1,7 +1,7 @@
 // The event log: who decided what when, what stood there before and after. It can be read, never changed.
 
 import {api} from './api.js';
-import {count, html, nothing, plural, repeat, state, View, when} from './base.js';
+import {count, html, nothing, plural, repeat, View, when} from './base.js';
 import {named} from './jobs.js';
 import {logOf} from './log.js';
 import {learn, nameOf} from './names.js';
@@ -40,7 +40,7 @@ class Log extends View {
   }
 
   get log() { return logOf(this.project); }
-  get kb() { return state.project.kb_version; }
+  get kb() { return this.its.kb_version; }
 
   async load() {
     this.failed = '';

@@ -28,7 +28,7 @@ class Members extends View {
     if (this.changes && state.me.admin) api.get('/users').then((found) => { this.people = found; }).catch(problem);
   }
 
-  get changes() { return state.project.role === 'admin'; }
+  get changes() { return this.its.role === 'admin'; }
 
   /** Read the project again: its members, and what I may do in it. */
   async refresh() {
@@ -44,7 +44,7 @@ class Members extends View {
   }
 
   isLastAdmin(one) {
-    return one.role === 'admin' && state.project.members.filter((other) => other.role === 'admin').length === 1;
+    return one.role === 'admin' && this.its.members.filter((other) => other.role === 'admin').length === 1;
   }
 
   async add(event) {
@@ -94,7 +94,7 @@ class Members extends View {
   // --- drawing --------------------------------------------------------------------------------------------------------
 
   render() {
-    const {members} = state.project;
+    const {members} = this.its;
     return html`<section class="panel">
       <header><h2>Members and roles</h2></header>
       ${this.changes ? this.drawForm() : html`<p class="note">Admins of the project change this.</p>`}
@@ -108,7 +108,7 @@ class Members extends View {
   }
 
   drawForm() {
-    const others = this.people.filter((one) => !one.disabled && !state.project.members.some((member) => member.user === one.user));
+    const others = this.people.filter((one) => !one.disabled && !this.its.members.some((member) => member.user === one.user));
     const hint = state.me.admin ? html`Somebody new is invited first, <a href="#/">under “Projects”</a>.`
       : 'An administrator of the server invites those who have no account yet.';
     return html`<form class="row add-member" novalidate @submit=${this.add}>

@@ -1,6 +1,6 @@
 // How far each person is, and how long decisions take.
 
-import {count, html, state, View} from './base.js';
+import {count, html, View} from './base.js';
 import {barChart} from './charts.js';
 import {logOf} from './log.js';
 import {allAssignments, personOf, stageOf} from './works.js';
@@ -70,7 +70,7 @@ class TeamProgress extends View {
       const stage = stageOf(one);
       found.get(one.user)[PARTS.indexOf(stage === 'reopened' ? 'begun' : stage)] += 1;
     }
-    for (const {user, role} of state.project.members) if (role === 'annotator' && !found.has(user)) found.set(user, [0, 0, 0]);
+    for (const {user, role} of this.its.members) if (role === 'annotator' && !found.has(user)) found.set(user, [0, 0, 0]);
     const total = (values) => values.reduce((sum, one) => sum + one, 0);
     return [...found].map(([user, values]) => ({name: personOf(user), values, text: `${values[0]} of ${total(values)} done`}))
       .sort((a, b) => a.name.localeCompare(b.name));

@@ -1,7 +1,7 @@
 // Concepts that people miss in the knowledge base: curators accept or decline them, or say which concept they are.
 
 import {api} from './api.js';
-import {dialog, html, leads, nothing, plural, repeat, state, toast, View, when} from './base.js';
+import {dialog, html, leads, nothing, plural, repeat, toast, View, when} from './base.js';
 import {learn, nameOf} from './names.js';
 import './picker.js';
 
@@ -20,7 +20,7 @@ class Proposals extends View {
     this.load();
   }
 
-  get kb() { return state.project.kb_version; }
+  get kb() { return this.its.kb_version; }
 
   async load() {
     const found = await this.tell(() => api.get(`/projects/${this.project}/proposals`));

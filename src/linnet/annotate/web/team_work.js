@@ -1,7 +1,7 @@
 // Who has which document and how far it is; curators give documents to people here.
 
 import {api} from './api.js';
-import {count, html, nothing, openProject, plural, repeat, state, toast, View} from './base.js';
+import {count, html, nothing, openProject, plural, repeat, toast, View} from './base.js';
 import {editSettings} from './project_settings.js';
 import {allAssignments, allDocuments, byDocument, personOf, stageOf} from './works.js';
 
@@ -42,7 +42,7 @@ class Work extends View {
     });
   }
 
-  get wanted() { return state.project.settings.annotators; }
+  get wanted() { return this.its.settings.annotators; }
 
   // --- which are shown ------------------------------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class Work extends View {
   // --- drawing --------------------------------------------------------------------------------------------------------
 
   render() {
-    const {blind, role} = state.project;
+    const {blind, role} = this.its;
     const rule = blind ? 'The project is blind: nobody sees what another has decided on a document before both are done.'
       : 'The project is not blind: everybody sees the work of all.';
     return html`<section class="panel">
@@ -159,7 +159,7 @@ class Work extends View {
 
   drawPeople() {
     const {users, task} = this.order;
-    const able = state.project.members.filter((one) => !one.disabled && (task === 'adjudicate' ? LEADERS : WORKERS).includes(one.role));
+    const able = this.its.members.filter((one) => !one.disabled && (task === 'adjudicate' ? LEADERS : WORKERS).includes(one.role));
     const turn = (user, on) => {
       const chosen = new Set(users);
       if (on) chosen.add(user); else chosen.delete(user);
@@ -189,7 +189,7 @@ class Work extends View {
         @input=${(event) => { this.words = event.target.value; }}></div>
       <div><label for="work-person">Person</label><select id="work-person" @change=${(event) => { this.person = event.target.value; }}>
         <option value="">Anybody</option>
-        ${state.project.members.map((one) => html`<option value=${one.user}>${one.name}</option>`)}</select></div>
+        ${this.its.members.map((one) => html`<option value=${one.user}>${one.name}</option>`)}</select></div>
       <div><label for="work-stage">State</label><select id="work-stage" @change=${(event) => { this.stage = event.target.value; }}>
         ${STAGES.map(([name, title]) => html`<option value=${name}>${title}</option>`)}</select></div>
     </div>`;

@@ -1,7 +1,7 @@
 // The form that asks for a training: what is to learn, from what, and whether the model is used.
 
 import {api, ApiError} from './api.js';
-import {count, html, nothing, plural, say, state, View, when} from './base.js';
+import {count, html, nothing, plural, say, View, when} from './base.js';
 import {named, PARTS, sentence} from './jobs.js';
 
 const ANEW = 'None: begin anew';
@@ -110,7 +110,7 @@ class Training extends View {
   }
 
   more() {
-    const {recipe, dev, seed, minutes} = this.order, usual = state.project.settings.recipe;
+    const {recipe, dev, seed, minutes} = this.order, usual = this.its.settings.recipe;
     const recipes = new Set([usual, ...COMMON, ...Object.keys(this.recipes), ...this.models.map((one) => one.card.recipe)].filter(Boolean));
     return html`
       <div><label for="t-recipe">Recipe</label>

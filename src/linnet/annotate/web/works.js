@@ -24,7 +24,7 @@ export const allDocuments = (project) => pages(`/projects/${project}/documents`,
 /** Return the name of a user; of nobody for what all members share. */
 export function personOf(user) {
   if (user === null) return 'everybody together';
-  return state.project.members.find((one) => one.user === user)?.name ?? `a former member (user ${user})`;
+  return state.project?.members.find((one) => one.user === user)?.name ?? `a former member (user ${user})`;
 }
 
 /** Return what is known of each document that somebody has: its readers and its judges, in the order of the documents. */
