@@ -246,6 +246,8 @@ def test_concepts_and_search(made: Made) -> None:
     assert "X/1" in client.get("/concepts/X%2F1").json()["detail"], "ids may have slashes"
     hits = client.get("/search", params={"q": "seiz", "limit": 1}).json()["hits"]
     assert hits == [{"id": "HP:0001250", "name": "Seizure", "matched": "Seizure", "tier": "prefix"}]
+    [near] = client.get("/search", params={"q": "siezure", "limit": 1}).json()["hits"]
+    assert (near["id"], near["tier"]) == ("HP:0001250", "similar name")
     assert client.get("/search", params={"q": "cold", "type": "Disease"}).json()["hits"][0]["id"] == "X:2"
     assert client.get("/search", params={"q": "a", "type": "Diseas"}).status_code == 422
     assert client.get("/search", params={"q": "a", "under": "HP:1"}).status_code == 404

@@ -71,6 +71,8 @@ def test_a_client_finds_links_and_looks_up(recipe: Path) -> None:
         assert linked["mentions"][1]["calibrated"] is False
         hits = (await ask("search", query="seizure", limit=1))["hits"]
         assert [hit["id"] for hit in hits] == ["HP:0001250"]
+        [near] = (await ask("search", query="siezure", limit=1))["hits"]
+        assert (near["id"], near["by"]) == ("HP:0001250", "similar name")
         found = await ask("concept", id="HP:0009999")
         assert (found["id"], found["children_count"]) == ("HP:0001250", 1)
         assert found["parents"] == [{"id": "HP:0000118", "name": "Phenotypic abnormality"}]

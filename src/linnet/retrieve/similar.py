@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 
 from linnet.kb import KnowledgeBase
 from linnet.kb.search import ANY_WORD, Hit
 from linnet.retrieve.ngram_file import NgramFile
+from linnet.retrieve.ngram_index import NgramIndex
 from linnet.retrieve.ngram_text import Analysis
 from linnet.text.normalise import basic
 
@@ -15,6 +17,8 @@ __all__ = ["SIMILAR", "search"]
 SIMILAR = "similar name"  # the tier of hits beside those of `linnet.kb.search`
 SHORTEST = 3  # letters of what similar names are looked up for
 LIKE = 0.3  # cosine that a similar name reaches: "siezure" and seizure have 0.36, nonsense up to 0.28
+
+_opened = weakref.WeakKeyDictionary[KnowledgeBase, NgramIndex]()  # a service searches the same one again and again
 
 
 def search(
@@ -28,7 +32,13 @@ def search(
     if (hits and hits[0].tier != ANY_WORD) or len(basic(text)) < SHORTEST:
         return hits
     allowed = kb.mask(types or None, under=under or None)
-    rows, scores, names = NgramFile(kb, Analysis()).current().search(text, limit, allowed)
+    rows, scores, names = _index(kb).search(text, limit, allowed)
     found = zip(rows[scores >= LIKE].tolist(), names[scores >= LIKE].tolist(), strict=True)
     near = {row: Hit(row, kb.id(row), kb[row].name, kb.name(name).text, SIMILAR) for row, name in found}
     return [*near.values(), *(hit for hit in hits if hit.row not in near)][:limit]
+
+
+def _index(kb: KnowledgeBase) -> NgramIndex:
+    if kb not in _opened:
+        _opened[kb] = NgramFile(kb, Analysis()).current()
+    return _opened[kb]

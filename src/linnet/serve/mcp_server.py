@@ -18,6 +18,7 @@ from linnet.errors import LinnetError, MissingExtraError
 from linnet.kb import KnowledgeBase
 from linnet.kb.paths import path_between, path_up
 from linnet.pipeline import Pipeline
+from linnet.retrieve import similar
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -130,8 +131,8 @@ class _Tools:
         return Linked(terminology=self.kb.info["name"], mentions=found, left_out=len(doc.mentions or ()) - len(found))
 
     def search(self, query: Query, types: Types = [], under: Ids = [], limit: Limit = 10) -> Found:  # noqa: B006 - read
-        """Search concepts of the terminology by name, beginning of a name, words, or id."""
-        hits = self.kb.search(query, types=types, under=under, limit=limit)
+        """Search concepts of the terminology by name, beginning of a name, words, or id; else similar names."""
+        hits = similar.search(self.kb, query, types=types, under=under, limit=limit)
         return Found(hits=[HitFound(id=hit.id, name=hit.name, matched=hit.matched, by=hit.tier) for hit in hits])
 
     def concept(self, id: Id) -> ConceptFound:

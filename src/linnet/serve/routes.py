@@ -26,6 +26,7 @@ from linnet.data import Concept
 from linnet.errors import KnowledgeBaseError, LinnetError, UnknownConceptError
 from linnet.kb import KnowledgeBase
 from linnet.kb.terminologies import Terminologies
+from linnet.retrieve import similar
 from linnet.serve.forms import ANSWER, ASKED, LINE, Wanted, documents_in, read_wanted
 from linnet.serve.jobs import Job
 from linnet.serve.linker import Linker
@@ -300,10 +301,10 @@ def search(
     under: Annotated[list[str], Query(max_length=50, description="only what is below these")] = [],  # noqa: B006
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
 ) -> dict[str, Any]:
-    """Find concepts by id, exact name, beginning of a name, all words, any word; best first."""
+    """Find concepts by id, exact name, beginning of a name, all words, else similar name, any word; best first."""
     hits = list[dict[str, Any]]()
     for kb in _kbs(_linking(request).linker(pipeline)):
-        found = kb.search(q, types=type, under=under, limit=limit)
+        found = similar.search(kb, q, types=type, under=under, limit=limit)
         hits += [{"id": hit.id, "name": hit.name, "matched": hit.matched, "tier": hit.tier} for hit in found]
     return {"hits": hits[:limit]}
 
