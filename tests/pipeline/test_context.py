@@ -199,6 +199,7 @@ No [focal deficit].
 [JVP not raised].
 [Aszites] nicht nachweisbar.""",
     "uncertain": """
+R/o [fever],, [gout].
 Vorstellung zur Abklärung bei Verdacht auf [Epilepsie].
 Referred for investigation of possible [Marfan syndrome].
 MRT zur Abklärung einer [Epilepsie].
@@ -286,6 +287,7 @@ Midazolam for [seizures] lasting more than five minutes.
 Safety net: [weakness], [incontinence].
 Annual [retinopathy] screening.""",
     "historical": """
+Z.n. [Pneumonie],, [Hepatitis].
 Geburtsanamnese: Sie ist in der 30. Woche geboren, [Apnoen].
 Geburt: spontan. Der Junge hat eine [Sepsis] gehabt.
 Schwangerschaft: [Gestationsdiabetes]. Das Mädchen ist spontan geboren, [Hyperbilirubinämie].

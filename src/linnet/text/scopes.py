@@ -206,7 +206,7 @@ class _Reaches:
         """Whether an item of a list says something of its own; a denial is repeated at `rest` if each item has one."""
         if trigger.kind == "negated" and not joined and (rest in self._denials or _states(item)):
             return True
-        if any(not words_of(name).isdisjoint((item[0], item[-1])) for name in OWN.get(trigger.kind, ())):
+        if any(not words_of(name).isdisjoint((*item[:1], *item[-1:])) for name in OWN.get(trigger.kind, ())):
             return True
         return not words_of("clause").isdisjoint(item)
 
