@@ -14,6 +14,12 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+Keine Allergien, [ADHS] bekannt.
+keine Epilepsie, [ADHS] bekannt
+Kein Fieber, [Asthma] bekannt, keine ADHS.
+Sie ist gesund, keine Allergien, [ADHS] bekannt.
+Keine Allergien, bekannte [ADHS].
+No allergies, known [ADHD].
 Mother and father are worried about his [hearing loss].
 Wie ihr Bruder hat sie eine [Kardiomyopathie].
 Like her brother, she has [cardiomyopathy].
@@ -128,6 +134,14 @@ Suspected Marfan syndrome: [tall stature], [arachnodactyly].
 Salbutamol prn, [hypertension].
 PMHx: HTN, [CKD3b].""",
     "negated": """
+Keine [Allergien] bekannt.
+Keine [Allergien] oder [ADHS] bekannt.
+Keine [Allergien], [Asthma] oder [ADHS] bekannt.
+Keine [Allergien], [Asthma], [ADHS] bekannt.
+Keine [Allergien], [Asthma] und [ADHS] bekannt.
+Keine [Allergien], [ADHS] nicht bekannt.
+Es sind keine [Allergien], [ADHS] bekannt.
+No [fever],, [gout].
 [Ödeme]: keine mehr.
 [Krampfanfälle]: keine seit Mai.
 Undescended [testes] n/a

@@ -190,7 +190,21 @@ class _Reaches:
             return False
         item = words[: words.index(",")] if "," in words else words
         own = self._is_own(item, trigger, joined=not OR.isdisjoint(words), rest=rest)
-        return own or self._is_described(words, first, comma)
+        return own or self._is_described(words, first, comma) or self._is_known(words, first, comma)
+
+    def _is_known(self, words: Sequence[str], first: int, comma: int) -> bool:
+        """Whether what stands behind a comma is known: *no rash, known gout*, *keine Allergien, Gicht bekannt*.
+
+        A longer list shares its last word, and *Es sind keine Allergien, Gicht bekannt* knows of neither.
+        """
+        item = words[: words.index(",")] if "," in words else words
+        if not OR.isdisjoint(words) or words_of("known").isdisjoint((*item[:1], *item[-1:])):
+            return False
+        if item[0] in words_of("known"):
+            return True
+        listed = "," in self._words[first:comma] or not AND.isdisjoint(item)
+        opens = max((at for at in range(first) if self._words[at] in OPENS), default=0)
+        return not listed and words_of("be").isdisjoint(self._words[opens:first])
 
     def _is_described(self, words: Sequence[str], first: int, comma: int) -> bool:
         """Whether `words` behind a comma say what is there: *no fever, dry cough*, *no rash, eczema of the left arm*.
