@@ -14,6 +14,10 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+[Mikrozephalie] zur Abklärung.
+[Epilepsie], zur weiteren Abklärung stationär.
+[Mikrozephalie] zur Abklärung und [Ataxie].
+[Epilepsie] zur Abklärung stationär, [Fieber] oder [Husten].
 Keine Allergien, [ADHS] bekannt.
 keine Epilepsie, [ADHS] bekannt
 Kein Fieber, [Asthma] bekannt, keine ADHS.
@@ -213,6 +217,8 @@ No [focal deficit].
 [JVP not raised].
 [Aszites] nicht nachweisbar.""",
     "uncertain": """
+EEG zur Abklärung von [Epilepsie] und [Ataxie].
+Mikrozephalie zur Abklärung eines [Rett-Syndroms].
 R/o [fever],, [gout].
 Vorstellung zur Abklärung bei Verdacht auf [Epilepsie].
 Referred for investigation of possible [Marfan syndrome].
