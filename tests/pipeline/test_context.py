@@ -14,6 +14,15 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+He has [ataxia] and [ptosis]. She has neither.
+He has [ataxia] and [ptosis]; she has neither.
+I asked about [cleft palate] and [hearing loss]. He has a sister.
+She has [epilepsy] and I asked about fever and rash; she has neither.
+She has [epilepsy]. I asked about fever and rash. She has neither.
+He has [ataxia] and [ptosis]. She has neither fever nor rash.
+He has [ataxia] and [ptosis]; she has neither fever nor rash.
+Cardiology follow-up for her [cardiomyopathy].
+Seen in clinic for [epilepsy].
 [Mikrozephalie] zur Abklärung.
 [Epilepsie], zur weiteren Abklärung stationär.
 [Mikrozephalie] zur Abklärung und [Ataxie].
@@ -138,6 +147,9 @@ Suspected Marfan syndrome: [tall stature], [arachnodactyly].
 Salbutamol prn, [hypertension].
 PMHx: HTN, [CKD3b].""",
     "negated": """
+Asked about [cleft palate] and [hearing loss]; she has neither.
+I asked about [cleft palate] and [hearing loss]. He has neither.
+We asked her about [fever], [rash] and [cough]. She has none of these.
 Keine [Allergien] bekannt.
 Keine [Allergien] oder [ADHS] bekannt.
 Keine [Allergien], [Asthma] oder [ADHS] bekannt.

@@ -23,7 +23,7 @@ def test_the_table_of_triggers_is_whole() -> None:
     sets = {name for kind, name, _, _ in TABLE if kind == "set"}
     for kind, direction, reach, listed in TABLE:
         if kind in KINDS:
-            assert direction in ("forward", "backward", "either", "opening", "condition", "around"), listed
+            assert direction in ("forward", "backward", "either", "answer", "opening", "condition", "around"), listed
             assert reach in ("phrase", "list", "sentence", "next", "bracket"), listed
         elif kind in ("pseudo", "stop"):
             assert (direction, reach) in {("-", "-"), ("-", "list"), ("-", "sentence")}, listed

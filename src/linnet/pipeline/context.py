@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ MOST: Final = 2000  # characters of a sentence
 NEAR: Final = 40  # characters before how somebody feels in which it stands who does
 LONGEST: Final = 50  # items of a list that its first line speaks of
 ITEM: Final = re.compile(r"(?:[-*•·▪●◦‣–—+o]|\[[ x]?\]|\(?\d{1,2}[.)]|[a-z][.)])\s")
+NEITHER: Final = re.compile(r"\s*(?:she|he|they) (?:has|have) (?:neither|none of these)\W*")
 REACTION: Final = re.compile(r"[(:→–-][^,;.)\n]*\Z")  # in an allergy list: what stands behind the substance
 
 
@@ -110,7 +112,8 @@ class _Reader:
     def __init__(self, doc: Document, sections: Sequence[Section]) -> None:
         self._doc, self._sections = doc, sections
         self._text = fold(doc.text)
-        self._sentences = [piece for sentence in doc.sentences or () for piece in _pieces(sentence)]
+        sentences = _with_answers(doc.sentences or (), self._text)
+        self._sentences = [piece for sentence in sentences for piece in _pieces(sentence)]
         self._starts = [sentence.start for sentence in self._sentences]
         self._openings = [section.start for section in sections]
         self._scopes: dict[int, list[Scope]] = {}
@@ -204,6 +207,22 @@ def _is_denied(surface: str) -> bool:
     """Whether a finding holds its own denial: *JVP not raised*."""
     words = lower(surface).split()
     return "not" in words[1:-1] and words[-1] in words_of("large")
+
+
+def _with_answers(sentences: Sequence[Span], text: str) -> Iterator[Span]:
+    """Yield sentences; one that tells what was asked holds the next, too, if that says only that *she has neither*."""
+    held = False
+    for sentence, following in itertools.zip_longest(sentences, sentences[1:]):
+        if not held:
+            held = following is not None and _is_answer(sentence, following, text)
+            yield Span(sentence.start, following.end) if held else sentence
+        else:
+            held = False
+
+
+def _is_answer(sentence: Span, following: Span, text: str) -> bool:
+    """Whether a sentence only denies what the one before it tells was asked."""
+    return bool(NEITHER.fullmatch(text, *following)) and not words_of("asked").isdisjoint(cut(text, *sentence))
 
 
 def _pieces(sentence: Span) -> Iterator[Span]:

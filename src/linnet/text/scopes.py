@@ -105,7 +105,9 @@ class _Reaches:
         if direction == "around":
             coming = not words_of("future").isdisjoint(self._words)
             return [] if coming else [self._backward(one), self._forward(one)]
-        if direction == "either":
+        if direction == "answer" and words_of("asked").isdisjoint(self._words) and not self._is_followed(one.last):
+            return []
+        if direction in ("either", "answer"):
             direction = "forward" if self._is_followed(one.last) else "backward"
         if direction == "forward":
             return [self._forward(one)]
