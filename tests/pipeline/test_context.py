@@ -79,6 +79,9 @@ Vorerkrankungen: keine. Die Patientin hat [Fieber].
 Bei [Fieber] seit drei Tagen erfolgte die Aufnahme.
 Bei [Fieber] wurde sofort eine Antibiose begonnen.
 Bei [Pleuraerguss] Punktion geplant.
+Bei [Fieber] Wiedervorstellung am Vortag in der Ambulanz.
+Bei [Fieber] und Husten erfolgte Wiedervorstellung.
+[Fieber], Wiedervorstellung.
 Bei bekannter [Epilepsie] bitte Rücksprache.
 Keine höhergradigen Vitien, geringe [Mitralinsuffizienz].
 Kein Aszites, kleiner [Pleuraerguss] rechts.
@@ -298,6 +301,7 @@ Kabuki syndrome is associated with [immunodeficiency] and [hearing loss]; she ha
 Bei [Fieber] Gefahr von [Krampfanfällen].
 Bei [Harnwegsinfekt] bitte Rücksprache.
 Bei [Blutungen] oder [Fieber] bitte sofort melden.
+Bei [Fieber] und [Ataxie] Wiedervorstellung.
 Procedere: bei [Luftnot] umgehend Notaufnahme.
 Paracetamol prn for [pain], metformin bd.
 SE discussed: [weight gain], [osteoporosis].

@@ -96,6 +96,9 @@ def read_wanted(body: bytes) -> Wanted:
     """
     try:
         value = parse(body.decode())
+    except UnicodeDecodeError as error:
+        why = f"byte {body[error.start]:#04x} at {error.start}: send it in UTF-8"
+        raise Problem(400, "not-json", "The body is not UTF-8", why) from error
     except ValueError as error:
         raise Problem(400, "not-json", "The body is not JSON", str(error)) from error
     try:

@@ -119,9 +119,11 @@ class _Reaches:
         return over and one.first > 0 and self._words[one.first - 1] in "-:"
 
     def _is_condition(self, last: int) -> bool:
-        """Whether what follows says what is to be done or feared then: *bei Fieber sofort melden*."""
+        """Whether what follows says what is to be done or feared then: *bei Fieber melden*, *bei Fieber Wiedervorstellung*."""
         words = frozenset(self._words[last:])
-        return not words_of("then").isdisjoint(words) and words_of("happened").isdisjoint(words)
+        closing = next((word for word in reversed(self._words[last:]) if word[0].isalnum()), "")
+        told = not words_of("then").isdisjoint(words) or closing in words_of("again")
+        return told and words_of("happened").isdisjoint(words)
 
     def _is_followed(self, last: int) -> bool:
         """Whether a word stands behind a trigger that may begin a finding."""
