@@ -119,7 +119,7 @@ class _Reaches:
         return over and one.first > 0 and self._words[one.first - 1] in "-:"
 
     def _is_condition(self, last: int) -> bool:
-        """Whether what follows says what is to be done or feared then: *bei Fieber melden*, *bei Fieber Wiedervorstellung*."""
+        """Whether what follows says what is then to be done or feared: *bei X melden*, *bei X Wiedervorstellung*."""
         words = frozenset(self._words[last:])
         closing = next((word for word in reversed(self._words[last:]) if word[0].isalnum()), "")
         told = not words_of("then").isdisjoint(words) or closing in words_of("again")
