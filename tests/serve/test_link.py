@@ -17,6 +17,7 @@ from linnet.data import Concept, Document, Mention, Name
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Pipeline
+from linnet.pipeline.several import several
 from linnet.recipes.config import load
 from linnet.serve.limits import HEADERS
 from linnet.serve.routes import LINES
@@ -289,6 +290,17 @@ def test_edits_of_the_knowledge_base_are_followed(made: Made, tmp_path: Path) ->
     assert client.get("/concepts/X:2").json()["name"] == "Fever"
 
 
+def test_names_of_any_terminology_come_before_similar_ones(made: Made, tmp_path: Path) -> None:
+    first, second = (
+        build([Concept(id, (Name(name),))], tmp_path / f"{name}.kb")
+        for id, name in (("X:1", "Seizures"), ("Y:1", "Siezures"))  # the second is a name that looks mistyped
+    )
+    client = made({"both": several(*(load("dictionary", kb=kb) for kb in (first, second)))})
+    hits = client.get("/search", params={"q": "siezures"}).json()["hits"]
+    assert [(hit["id"], hit["tier"]) for hit in hits] == [("Y:1", "exact"), ("X:1", "similar name")]
+    assert [hit["id"] for hit in client.get("/search", params={"q": "siezures", "limit": 1}).json()["hits"]] == ["Y:1"]
+
+
 def test_edits_are_followed_by_whoever_asks_first(made: Made, tmp_path: Path) -> None:
     kb = build([Concept("X:1", (Name("Seizure"),))], tmp_path / "edited.kb")
     client = made({"small": load("dictionary", kb=kb)})
@@ -301,8 +313,10 @@ def test_edits_are_followed_by_whoever_asks_first(made: Made, tmp_path: Path) ->
     assert client.get("/concepts/X:2").json()["name"] == "Fever"
     fever(3)
     assert len(client.get("/search", params={"q": "fever"}).json()["hits"]) == 2
+    assert len(client.get("/search", params={"q": "fevver"}).json()["hits"]) == 2
     assert client.get("/pipelines").json()["pipelines"][0]["kb"][0]["concepts"] == 3
     fever(4)
+    assert len(client.get("/search", params={"q": "fevver"}).json()["hits"]) == 3
     assert client.post("/link", json={"text": "Fever", "allow": {"ids": ["X:4"]}}).json()["names"] == {"X:4": "Fever"}
     kb.path.unlink()
     for asked in (client.get("/concepts/X:2"), client.post("/link", json={"text": "Fever", "allow": {"ids": ["X:4"]}})):

@@ -12,7 +12,7 @@ from linnet.retrieve.ngram_index import NgramIndex
 from linnet.retrieve.ngram_text import Analysis
 from linnet.text.normalise import basic
 
-__all__ = ["SIMILAR", "search"]
+__all__ = ["SIMILAR", "by_tier", "search"]
 
 SIMILAR = "similar name"  # the tier of hits beside those of `linnet.kb.search`
 SHORTEST = 3  # letters of what similar names are looked up for
@@ -36,6 +36,15 @@ def search(
     found = zip(rows[scores >= LIKE].tolist(), names[scores >= LIKE].tolist(), strict=True)
     near = {row: Hit(row, kb.id(row), kb[row].name, kb.name(name).text, SIMILAR) for row, name in found}
     return [*near.values(), *(hit for hit in hits if hit.row not in near)][:limit]
+
+
+def by_tier(hit: Hit) -> int:
+    """Return the place of a hit among those of several knowledge bases: what lacks words that were asked for is last.
+
+    >>> [by_tier(Hit(0, "X:1", "Seizure", "Seizure", tier)) for tier in ("exact", "prefix", SIMILAR)]
+    [0, 1, 2]
+    """
+    return 0 if hit.tier in ("id", "exact") else 2 if hit.tier in (SIMILAR, ANY_WORD) else 1
 
 
 def _index(kb: KnowledgeBase) -> NgramIndex:

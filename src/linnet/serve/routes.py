@@ -302,11 +302,10 @@ def search(
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
 ) -> dict[str, Any]:
     """Find concepts by id, exact name, beginning of a name, all words, else similar name, any word; best first."""
-    hits = list[dict[str, Any]]()
-    for kb in _kbs(_linking(request).linker(pipeline)):
-        found = similar.search(kb, q, types=type, under=under, limit=limit)
-        hits += [{"id": hit.id, "name": hit.name, "matched": hit.matched, "tier": hit.tier} for hit in found]
-    return {"hits": hits[:limit]}
+    kbs = _kbs(_linking(request).linker(pipeline))
+    found = [hit for kb in kbs for hit in similar.search(kb, q, types=type, under=under, limit=limit)]
+    best = sorted(found, key=similar.by_tier)[:limit]
+    return {"hits": [{"id": hit.id, "name": hit.name, "matched": hit.matched, "tier": hit.tier} for hit in best]}
 
 
 def _kbs(linker: Linker) -> list[KnowledgeBase]:

@@ -29,6 +29,15 @@ LEAVE = """() => new Promise((done) => {
   addEventListener('hashchange', () => { screen.refresh(); done(screen.kb); }, {once: true});
   location.hash = '#/settings';
 })"""
+COMPARED = """async ([project, id]) => {
+  const shown = document.createElement('linnet-compare');
+  const example = {document: 1, parts: [[0, 4]], a: null, b: [], gold: [id]};
+  Object.assign(shown, {project, models: [{id: 1}, {id: 2}]});
+  shown.found = {a: 1, b: 2, documents: 1, fixed: 0, broke: 1, both_right: 0, examples: [example], texts: {}};
+  document.body.append(shown);
+  await shown.updateComplete;
+  return [...shown.querySelectorAll('td')].map((one) => one.innerText);
+}"""
 PAUSE = 5_500  # milliseconds, a little more than names.js waits after a failure
 
 
@@ -242,6 +251,15 @@ def test_undo_passes_over_what_was_settled_alike_in_another_window(
 def test_a_screen_knows_its_project_while_it_is_left(mine: Tab, me: Person) -> None:
     page, _, _ = work(me, mine, NOTES[0])
     assert page.evaluate(LEAVE)  # an answer that was on its way arrives when the project is not open any more
+
+
+def test_what_two_models_say_is_shown_in_words(mine: Tab, me: Person) -> None:
+    project = me.project(*NOTES)
+    page = mine.open(f"#/p/{project}")
+    page.get_by_role("heading", level=1).wait_for()
+    nothing, outside, right = page.evaluate(COMPARED, [project, "HP:0001250"])
+    assert ("nothing here" in nothing, "not in the knowledge base" in outside) == (True, True)
+    assert right in ("Seizure", "HP:0001250")  # its name, once that was read
 
 
 def test_finding_a_word_leaves_fields_alone(mine: Tab, me: Person) -> None:

@@ -110,14 +110,14 @@ class Compare extends View {
     const text = this.found.texts[document];
     return html`<tr>
       <th scope="row">${text ? inContext(text.letters, parts) : '…'} <small>${text?.id ?? ''}</small></th>
-      <td>${judged(a, gold)} ${answer(a)}</td><td>${judged(b, gold)} ${answer(b)}</td><td>${answer(gold)}</td></tr>`;
+      <td>${judged(a, gold)} ${this.answer(a)}</td><td>${judged(b, gold)} ${this.answer(b)}</td><td>${this.answer(gold)}</td></tr>`;
   }
-}
 
-/** Return what somebody says of a place: concepts, none that fits, or no mention at all. */
-function answer(concepts) {
-  if (!concepts) return html`<span class="note">nothing here</span>`;
-  return concepts.length ? concepts.map((id) => nameOf(this.its.kb_version, id)).join(' + ') : 'not in the knowledge base';
+  /** Return what somebody says of a place: concepts, none that fits, or no mention at all. */
+  answer(concepts) {
+    if (!concepts) return html`<span class="note">nothing here</span>`;
+    return concepts.length ? concepts.map((id) => nameOf(this.its.kb_version, id)).join(' + ') : 'not in the knowledge base';
+  }
 }
 
 function judged(said, gold) {
