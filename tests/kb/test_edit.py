@@ -266,6 +266,23 @@ def test_merging_along_a_line_makes_no_circle(tmp_path: Path, kept: str, other: 
     assert kb.row(other) == kb.row(kept)
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sets(st.integers(0, 11), max_size=3), min_size=2, max_size=12))
+def test_who_is_above_whom_is_what_a_walk_up_finds(hierarchy: list[set[int]]) -> None:
+    parents = [{above % row for above in some} if row else set() for row, some in enumerate(hierarchy)]
+    walked: list[set[int]] = []
+    for row, some in enumerate(parents):
+        walked.append({row}.union(*(walked[above] for above in some)))
+    with tempfile.TemporaryDirectory() as folder:
+        made = build(
+            [named(f"T:{row}", *(f"T:{above}" for above in some)) for row, some in enumerate(parents)], f"{folder}/a.kb"
+        )
+        with closing(sqlite3.connect(made.path)) as connection:
+            rows = RowWriter(connection, made.path)
+            for high, low in itertools.product(range(len(parents)), repeat=2):
+                assert rows.is_above(high, low) == (high in walked[low])
+
+
 def test_parents_and_successors_may_come_later(path: Path) -> None:
     with edit(path) as change:
         change.add(named("N:1", "N:2", "HP:0009998", "X:1"))

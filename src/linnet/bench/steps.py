@@ -130,6 +130,8 @@ def _edit(path: str, edits: int, seed: int) -> dict[str, Any]:
     batches: dict[str, tuple[int, float]] = {}
     try:
         shutil.copyfile(path, copy)
+        with copy.open("rb+") as file:  # or the first edit waits until the whole copy is on the disk
+            os.fsync(file.fileno())
         kb = KnowledgeBase.open(copy)
         planned = _plan(kb, edits, seed)
         kb.close()

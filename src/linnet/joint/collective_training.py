@@ -338,13 +338,11 @@ class CollectiveTraining:
         return losses
 
     def _find(self, batch: Batch, scores: Tensor) -> Tensor:
-        """Return the loss of all spans over the number of mentions, or the mean loss of words."""
+        """Return the loss of all spans, or of all words, over the number of mentions, as the loss of linking is."""
         if self.part.mode == "bio":
             words = word_scores(scores, batch.owners, len(batch.labels))
-            known = batch.labels != UNKNOWN
-            return functional.cross_entropy(words[known], batch.labels[known], reduction="sum") / max(
-                1, int(known.sum())
-            )
+            loss = functional.cross_entropy(words, batch.labels, reduction="sum", ignore_index=UNKNOWN)
+            return loss / (batch.labels == BIO.index("B")).sum().clamp(min=1)
         found = span_scores(scores, Words(*batch.words), self.part.widest)
         known = (batch.spans >= 0) & found.isfinite()
         loss = functional.binary_cross_entropy_with_logits(found[known], batch.spans[known], reduction="sum")

@@ -139,12 +139,11 @@ class Edit:
         rows = self._rows
         self._unite(target, rows.touch(row) or rows.concept(row), parents=False)
         over = rows.parents(row)
-        going = [parent for parent in over if target not in rows.above(parent)]
+        going = [parent for parent in over if not rows.is_above(target, parent)]
         staying = [parent for parent in rows.parents(target) if parent != row]
         rows.set_parents(target, [*staying, *going], moved=True)
-        above = rows.above(target)
         for child in rows.children(row):
-            into = over if child in above else [target]
+            into = over if rows.is_above(child, target) else [target]
             rows.set_parents(child, self._swap(child, row, into), moved=True)
         self._retire(row, other, kept)
         self.counts["merged"] += 1

@@ -25,10 +25,6 @@ __all__ = ["RowWriter"]
 
 NAMES = "SELECT row AS number, position, text, scope, language, source FROM names WHERE concept = ?"
 PARENTS = "SELECT parent FROM parents WHERE concept = ? ORDER BY rowid"
-ABOVE = (
-    "WITH RECURSIVE above(row) AS (VALUES (?) UNION SELECT parent FROM parents JOIN above ON concept = row) "
-    "SELECT row FROM above"
-)
 CHILDREN = "SELECT DISTINCT concept FROM parents WHERE parent = ? ORDER BY concept"
 
 
@@ -275,14 +271,27 @@ class RowWriter:
         if (self.raised or not moved) and not set(wanted) <= set(had):
             self.raised[row] = None
 
-    def above(self, row: int) -> set[int]:
-        """Return the rows of the ancestors and its own."""
-        return {above for (above,) in self.run(ABOVE, row)}
+    def is_above(self, high: int, low: int) -> bool:
+        """Say whether `high` is an ancestor of `low`, or the same concept.
+
+        Walks from both ends, on the side where less was met: most concepts have few descendants, the others few
+        ancestors.
+        """
+        sides = [({low}, [low], self.parents), ({high}, [high], self.children)]
+        while high != low and all(waiting for _, waiting, _ in sides):
+            sides.sort(key=lambda side: len(side[0]))
+            (met, waiting, further), (others, *_) = sides
+            new = set(further(waiting.pop())) - met
+            if not others.isdisjoint(new):
+                return True
+            met |= new
+            waiting += new
+        return high == low
 
     def circle(self) -> list[int]:
-        """Return the rows of a circle that a concept of `raised` is on or below, child first; [] if there is none."""
+        """Return the rows of a circle that a concept of `raised` is on, child first; [] if there is none."""
         done: set[int] = set()
-        for start in self.raised:
+        for start in filter(self.children, self.raised):  # who is nobody's parent is on no circle
             way: dict[int, None] = {}  # from `start` up to where we are
             waiting = [start]
             while waiting:
