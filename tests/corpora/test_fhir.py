@@ -6,8 +6,10 @@ import base64
 import io
 import json
 import math
+import warnings
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -167,9 +169,13 @@ def test_findings_of_the_past_end_before_the_note() -> None:
     past = Mention(3, 7, concepts=("HP:0001250",), assertion="historical")
     made = resources([Document("7", "No fits.", mentions=(past,), meta={"date": "2020-05-01"})])[1]
     assert made["effectivePeriod"] == {"end": "2020-05-01"}
-    assert "valueCode" in findings(past)[0]["_effectiveDateTime"]["extension"][0], "nobody knows when"
+    undated = findings(past)[0]
+    assert undated["effectivePeriod"]["_end"]["extension"][0]["valueCode"] == "unknown", "it has ended, unknown when"
+    assert not [key for key in undated if "DateTime" in key]
+    assert "_effectiveDateTime" in findings(replace(past, assertion="affirmed"))[0]
 
 
+@pytest.mark.filterwarnings("ignore:.*no prefix")
 def test_kinds_and_code_systems() -> None:
     made = findings(
         Mention(0, 9, concepts=("MESH:D008687",), types=("Chemical",)),
@@ -199,6 +205,51 @@ def test_kinds_and_code_systems() -> None:
         {"system": "urn:x-linnet:terminology:%C3%9C%2F1", "code": "2"}
     ]
     assert findings(Mention(0, 1, concepts=("X:0",)), rows=Kb())[0]["code"]["coding"][0]["display"] == "zero"
+
+
+def warnings_of(*mentions: Mention, **options: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as met:
+        warnings.simplefilter("always")
+        findings(*mentions, **options)
+    return [str(one.message) for one in met if "unknown patient" not in str(one.message)]
+
+
+def test_codes_without_a_prefix() -> None:
+    bare, asthma = Mention(14, 20, concepts=("A01",)), Mention(14, 20, concepts=("MONDO:0004979",))
+    [told] = warnings_of(bare, bare, asthma)
+    assert told.startswith("1 codes have no prefix, such as 'A01', and so no code system")
+    assert told.endswith("give systems=no_prefix=URI")
+    options = {"systems": {"no_prefix": "https://example.org/kh"}, "resources": {"no_prefix": "Condition"}}
+    assert not warnings_of(bare, **options)
+    [made] = findings(bare, **options)
+    assert (made["resourceType"], made["code"]["coding"]) == (
+        "Condition",
+        [{"system": "https://example.org/kh", "code": "A01"}],
+    )
+
+
+def test_options_that_name_nothing_are_told() -> None:
+    asthma = Mention(14, 20, concepts=("KH:7",), types=("Diagnosis",))
+    systems = {"kh": "https://example.org/kh", "patient": "https://example.org/mrn"}
+    assert warnings_of(asthma, systems=systems) == [
+        "systems: no code has the prefix 'kh'; there are KH; did you mean 'KH'?"
+    ]
+    [told] = warnings_of(asthma, resources={"Diagnose": "Condition", "KH": "Condition"})
+    assert told == (
+        "resources: no concept has the type or prefix 'Diagnose'; there are the types Diagnosis and the prefixes KH; "
+        "did you mean 'Diagnosis'?"
+    )
+    assert not warnings_of(asthma, systems={"KH": "https://example.org/kh"}, resources={"Diagnosis": "Condition"})
+    assert not warnings_of(systems=systems, resources={"X": "none"}), "nothing was found"
+
+
+def test_types_of_the_knowledge_base_are_known() -> None:
+    class Typed(Kb):
+        def types(self) -> dict[str, int]:
+            return {"Frequency": 3}
+
+    asthma = Mention(14, 20, concepts=("KH:7",), types=("Diagnosis",))
+    assert not warnings_of(asthma, rows=Typed(), resources={"Frequency": "none"})
 
 
 def test_what_is_left_out_is_counted() -> None:
@@ -341,7 +392,7 @@ LINKED = documents()
 
 @settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 @given(doc=LINKED, kind=st.sampled_from(["Condition", "Observation", "MedicationStatement"]), flag=st.booleans())
-@pytest.mark.filterwarnings("ignore:.*no place in FHIR")
+@pytest.mark.filterwarnings("ignore:.*no place in FHIR", "ignore:.*no prefix", "ignore:resources:")
 def test_every_bundle_is_valid(doc: Document, kind: str, flag: bool) -> None:
     bundle = pytest.importorskip("fhir.resources.R4B.bundle", reason="fhir.resources is not installed")
     told = dict.fromkeys(("UMLS", "X", "MESH", "NCBIGene"), kind)

@@ -20,13 +20,13 @@ from dataclasses import replace
 from typing import Any, TextIO
 
 from linnet import __version__
+from linnet.corpora.fhir_checks import OF_DOCUMENTS, OF_PATIENTS, Checks
 from linnet.corpora.fhir_resources import HL7, UNKNOWN, Note, Resource, finding, identity, kind_of
-from linnet.corpora.hospital import DATE, PATIENT, RESOURCES, Faulty, clean, day_of, folded, moment, stated, unread_day
+from linnet.corpora.hospital import DATE, PATIENT, RESOURCES, clean, day_of, folded, moment, stated
 from linnet.corpora.names import namer
 from linnet.data import Document, Mention, Rows
 from linnet.errors import LinnetError, did_you_mean
 from linnet.frozen import EMPTY
-from linnet.reporter import warn
 
 __all__ = ["carried", "write"]
 
@@ -35,7 +35,6 @@ NOTE, PERSON = "DocumentReference", "Patient"
 LOCAL = r"/[A-Za-z0-9\-.]{1,64}"
 ON_SERVER = re.compile(NOTE + LOCAL)
 LITERAL = re.compile(rf"{PERSON}{LOCAL}|https?://\S+|urn:(uuid|oid):\S+")  # of a patient; MRN/7 is none
-OF_DOCUMENTS, OF_PATIENTS = "document", "patient"  # keys of ``systems`` beside prefixes
 
 
 def write(  # noqa: PLR0913 - the options of a format
@@ -52,7 +51,8 @@ def write(  # noqa: PLR0913 - the options of a format
 ) -> int:
     """Write documents as Bundles, one a line, and return how many there were.
 
-    Mentions without a concept are left out, and those that no resource fits; one warning counts them.
+    Mentions without a concept are left out, and those that no resource fits; one warning counts them. Others name codes
+    without a code system, and prefixes and types in `systems` and `resources` that nothing here has.
 
     Args:
         docs: the documents.
@@ -62,9 +62,9 @@ def write(  # noqa: PLR0913 - the options of a format
         date: when the notes were read, in place of now: 2026-01-31 or 2026-01-31T08:00:00Z.
         collection: write Bundles of type collection, to look at or to send on, in place of transactions.
         text: include the text of the note.
-        systems: the code systems of further prefixes, KH=https://example.org/kh; of identifiers of patients (patient=…)
-            and of documents (document=…).
-        resources: which resource concepts of a type, or with a prefix, are, KH=Condition; or none.
+        systems: the code systems of further prefixes, KH=https://example.org/kh; of codes without a prefix
+            (no_prefix=…), of identifiers of patients (patient=…) and of documents (document=…).
+        resources: which resource concepts of a type, or with a prefix (or no_prefix), are, KH=Condition; or none.
 
     Raises:
         LinnetError: a date that is none, or an unknown resource.
@@ -74,21 +74,12 @@ def write(  # noqa: PLR0913 - the options of a format
             hint = did_you_mean(kind, RESOURCES)
             raise LinnetError(f"resources: {name} is {kind!r}, expected one of {', '.join(RESOURCES)}{hint}")
     maker = _Maker(namer(rows), made_by, moment(date).isoformat(), collection, text, systems, resources)
-    count, unowned, undated = 0, 0, Faulty()
+    checks = Checks(rows, systems, resources)
     for doc in docs:
         out.write(JSON.encode(maker.bundle(doc)) + "\n")
-        undated.add(unread_day(doc))
-        unowned += not stated(doc, PATIENT)
-        count += 1
-    if unowned:
-        warn(f"{unowned:,} notes have no patient_id in their meta: their subject is an unknown patient")
-    if undated.count:
-        said = f"{undated.count:,} notes have a date that cannot be read, such as {undated.example!r}"
-        warn(f"{said}: they and their findings are written without one; give it as 2026-01-31")
-    if maker.left:
-        why = "without a concept, hypothetical, or nothing of a patient's"
-        warn(f"{maker.left:,} mentions have no place in FHIR: {why}")
-    return count
+        checks.see(doc)
+    checks.tell(maker.left)
+    return checks.count
 
 
 def carried(doc: Document, *, resources: Mapping[str, str] = EMPTY, **_others: object) -> Document:

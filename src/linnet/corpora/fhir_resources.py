@@ -8,12 +8,13 @@ assertion     Condition                             Observation              Med
 affirmed      active, unconfirmed                   true, POS                unknown
 negated       refuted                               false, NEG               not-taken
 uncertain     active, provisional                   no value, IND            unknown
-historical    inactive, unconfirmed                 true, POS, until then    completed
+historical    inactive, unconfirmed                 true, POS, a period      completed
 family        FamilyMemberHistory                   FamilyMemberHistory      left out
 hypothetical  left out                              left out                 intended
 (unread)      unconfirmed, no clinical status       no value                 unknown
 ============  ====================================  =======================  =======================
 
+A period is in the past: it ends with the note, or nobody knows when; all other findings have a day, or none.
 What people have marked (``gold``, ``user``) is confirmed and final in place of unconfirmed and preliminary. A drug that
 is affirmed is not "active": that the text names it does not say that it is taken, it may be what an allergy is to.
 """
@@ -30,7 +31,7 @@ from linnet.corpora.hospital import NONE, TERMINOLOGIES, clean, prefix_of, resou
 from linnet.corpora.said import is_denied
 from linnet.data import Document, Mention
 
-__all__ = ["HL7", "UNKNOWN", "Note", "Resource", "finding", "identity", "kind_of", "mapped"]
+__all__ = ["HL7", "NO_PREFIX", "UNKNOWN", "Note", "Resource", "finding", "identity", "key_of", "kind_of", "mapped"]
 
 Resource: TypeAlias = dict[str, Any]
 
@@ -38,6 +39,7 @@ HL7 = "http://terminology.hl7.org/CodeSystem"
 DERIVED = "http://hl7.org/fhir/StructureDefinition/derivation-reference"
 OWN = "urn:x-linnet:fhir:mention"
 TERMINOLOGY = "urn:x-linnet:terminology:"
+NO_PREFIX = "no_prefix"  # what options call the prefix of codes that have none
 DECIMALS = 4  # of a probability
 FAMILY = "FamilyMemberHistory"
 ABSENT = "http://hl7.org/fhir/StructureDefinition/data-absent-reason"
@@ -71,9 +73,18 @@ def identity(*key: object) -> str:
     return str(uuid.UUID(bytes=digest, version=5))
 
 
+def key_of(id: str) -> str:
+    """Return what options call the prefix of a concept's id.
+
+    >>> key_of("HP:0001250"), key_of("A01")
+    ('HP', 'no_prefix')
+    """
+    return prefix_of(id)[0] or NO_PREFIX
+
+
 def mapped(id: str, types: tuple[str, ...], chosen: Mapping[str, str]) -> str:
     """Return the resource that a concept is, by what a user chose for its types or prefix, else as we know it."""
-    named = (chosen[name] for name in (*types, prefix_of(id)[0]) if name in chosen)
+    named = (chosen[name] for name in (*types, key_of(id)) if name in chosen)
     return next(named, "") or resource_of(id, types)
 
 
@@ -141,10 +152,10 @@ def _observation(note: Note, mention: Mention, concept: Resource) -> Resource:
 
 
 def _time(note: Note, *, past: bool) -> Resource:
-    """Return when a finding was seen: on the day of the note, before it, or nobody knows."""
-    if note.day:
-        return {"effectivePeriod": {"end": note.day}} if past else {"effectiveDateTime": note.day}
-    return {"_effectiveDateTime": UNKNOWN}
+    """Return when a finding was seen: on the day of the note, or before it; nobody knows without that day."""
+    if past:
+        return {"effectivePeriod": {"end": note.day} if note.day else {"_end": UNKNOWN}}
+    return {"effectiveDateTime": note.day} if note.day else {"_effectiveDateTime": UNKNOWN}
 
 
 def _medication(note: Note, mention: Mention, concept: Resource) -> Resource:
@@ -178,7 +189,7 @@ def _code(system: str, code: str, display: str = "") -> Resource:
 def _coding(id: str, name: str, systems: Mapping[str, str]) -> Resource:
     prefix, local = prefix_of(clean(id))
     known = TERMINOLOGIES.get(prefix)
-    system = systems.get(prefix) or (known.system if known else "")
+    system = systems.get(prefix or NO_PREFIX) or (known.system if known else "")
     if prefix and not system:
         system = TERMINOLOGY + quote(prefix, safe="")
     code = " ".join((f"{prefix}:{local}" if known and known.form == "curie" else local).split())
