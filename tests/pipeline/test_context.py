@@ -139,6 +139,8 @@ Known [gout], no IT band pain.
 V.a. Pneumonie, [Asthma] bekannt.
 V.a. Pneumonie, bekannte [Migräne].
 Z.n. Apoplex, [chronische Niereninsuffizienz].
+She takes Zn for [diarrhea].
+Low Zn and [seizures], Zn 12 [tremor].
 Z.n. Apoplex, [Niereninsuffizienz] bekannt.
 No SOB, [chest pain] since yesterday.
 Keine Dyspnoe, [Thoraxschmerz] seit gestern.
@@ -359,6 +361,7 @@ She had [appendicitis] in 2005, seen 2019.
 PMH: [pneumonia], [fracture of the arm], [gestational diabetes].
 Allergies: latex ([hives]).
 Z.n. [Schlaganfall].
+Diagnosen: Zn [Schlaganfall] 2010, Diabetes.
 He used to [snore].
 The [night sweats] went within a fortnight.
 He had one [febrile convulsion] at fourteen months.
