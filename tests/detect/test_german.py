@@ -71,6 +71,11 @@ def test_german_words_are_no_typing_errors_of_english_ones(tmp_path: Path) -> No
     assert names_in("Flaches EEG.") == []
     assert names_in("Der Seizuers und die Frau, kein Befund.") == []
     assert names_in("He has seizuers and flashess.") == ["Seizures", "Photopsia"]
+    assert names_in("Mr Müller has seizuers.") == ["Seizures"], "one German word makes no sentence German"
+    assert names_in("Seizuers. Transferred from Köln, to the ward Süd.") == ["Seizures"]
+    letter = "Der Mann und die Frau, kein Befund. {} Das ist nicht bekannt."
+    assert names_in(letter.format("The report says that he had seizuers.")) == ["Seizures"]
+    assert names_in(letter.format("Flaches Seizuers.")) == []
 
 
 def test_english_texts_are_not_read_as_german(kb: KnowledgeBase) -> None:

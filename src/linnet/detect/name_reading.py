@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import re
 import threading
+from bisect import bisect_right
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -20,7 +21,7 @@ import numpy.typing as npt
 
 from linnet.detect.name_table import MASK, U64, Kind, NameTable, word_code
 from linnet.text.known_forms import KnownForms
-from linnet.text.languages import is_german
+from linnet.text.languages import has_more_english, is_german
 from linnet.text.misspelt import Misspelt
 from linnet.text.short_forms import Occurrence, ShortForms
 from linnet.text.token_lots import Lot, tokenize_lot
@@ -192,14 +193,14 @@ def _correct(
     """Put right words in the place of misspelt ones; return what each counts.
 
     A word that begins with a capital where no sentence or item begins is a name, and stays unknown; so does what
-    stands in a German text.
+    stands in a German text, but for its English sentences.
     """
     shares, surfaces = {}, lot.surfaces
     odd = np.flatnonzero(vocabulary.odd[codes])
     numbers = np.searchsorted(lot.firsts, odd, side="right") - 1
     german = {number for number in set(numbers.tolist()) if is_german(texts[number].text)}
     for at, number in zip(odd.tolist(), numbers.tolist(), strict=True):
-        if number in german:
+        if number in german and not _is_english(texts[number], int(lot.starts[at] - lot.offsets[number])):
             kinds[at] = Kind.UNKNOWN
         elif surfaces[at][0].islower() or not at or begins[at]:
             surfaces[at] = vocabulary.corrected[int(codes[at])]
@@ -207,6 +208,13 @@ def _correct(
         else:
             kinds[at] = Kind.UNKNOWN
     return shares
+
+
+def _is_english(text: Text, at: int) -> bool:
+    """Return whether the sentence at a place of a text is rather English, or the text where that does not tell."""
+    borders = [0, *text.borders, len(text.text)]
+    last = min(bisect_right(borders, at), len(borders) - 1)
+    return has_more_english(text.text[borders[last - 1] : borders[last]], text.text)
 
 
 def _strongest(gaps: Ints, kept: Ints) -> Ints:

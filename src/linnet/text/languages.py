@@ -24,7 +24,7 @@ from linnet.text import tokens, variants
 from linnet.text.normalise import APOSTROPHES
 from linnet.text.wordlists import listed, rows
 
-__all__ = ["ENGLISH", "LANGUAGES", "Language", "is_german", "language_of"]
+__all__ = ["ENGLISH", "LANGUAGES", "Language", "has_more_english", "is_german", "language_of"]
 
 SHORT = 4  # letters; shorter words have no endings
 LONGEST = 64  # characters of a word; longer runs are sequences or noise
@@ -46,6 +46,10 @@ GERMAN: Final = re.compile(
     r"\b(?:und|der|die|das|des|dem|den|mit|bei|bds|[Kk]ein|[Kk]eine[nr]?|nicht|eine?[rmns]?|ist|sind|wird|werden"
     r"|wurde|zur|zum|von|vom|seit|ohne|links|rechts|beidseits|wegen|nach|unter|auf|aus|wir|sie|sich|im"
     r"|Z\. ?n|V\. ?a|geb|bekannt|Anamnese|Befund)\b"
+)
+ENGLISH_WORD: Final = re.compile(
+    r"\b(?:the|of|and|with|from|to|for|on|at|by|or|no|not|this|that|which|who|he|she|his|has|had|have|is|are|were|known)\b",
+    re.IGNORECASE,
 )
 BRIEF: Final = 300  # characters; a text of so many need not hold common words, if it holds an umlaut or a German name
 UMLAUT: Final = re.compile("[äöüß]")
@@ -153,6 +157,20 @@ def is_german(text: str) -> bool:
         or not _german_nouns().isdisjoint(NAME.findall(text))
         or any(map(is_german_word, ADJECTIVE.findall(text)))
     )
+
+
+def has_more_english(*texts: str) -> bool:
+    """Return whether the first text that holds more common words of one language than of the other has English ones.
+
+    A name of a place, a ward or a person does not make a sentence German.
+
+    >>> has_more_english("Seen by Dr. Müller on ward Süd."), has_more_english("Kein Fieber seit Tagen, known to us.")
+    (True, False)
+    >>> has_more_english("Seizures.", "Seizures. The ward is Süd.")
+    True
+    """
+    leads = (len(ENGLISH_WORD.findall(text)) - len(GERMAN.findall(text)) for text in texts)
+    return next((lead > 0 for lead in leads if lead), False)
 
 
 @functools.cache
