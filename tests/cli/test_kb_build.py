@@ -43,9 +43,14 @@ def test_names_of_several_concepts_are_counted(run: Run, home: Path, tmp_path: P
     rows = ["A:1\tSchwindel\t", "A:2\tVertigo\tschwindel|Drehschwindel", "A:3\tGicht\tGicht "]
     (tmp_path / "a.tsv").write_text("\n".join(["id\tname\tsynonyms", *rows, ""]))
     done = run("kb", "build", tmp_path / "a.tsv", "--from", "table", "-o", "mine")
-    assert "1 name belongs to several concepts, for example 'Schwindel' to A:1, A:2\n" in done.out
+    assert "1 name belongs to several concepts: 'Schwindel' to A:1, A:2\n" in done.out
     (tmp_path / "a.tsv").write_text("\n".join(["id\tname\tsynonyms", *rows[1:], ""]))
     assert "belong" not in run("kb", "build", tmp_path / "a.tsv", "--from", "table", "-o", "mine").out
+    more = [f"{prefix}:{number}\tname {number}" for number in range(7) for prefix in "AB"]
+    (tmp_path / "b.tsv").write_text("\n".join(["id\tname", *more, ""]))
+    done = run("kb", "build", tmp_path / "b.tsv", "--from", "table", "-o", "mine")
+    shown = "; ".join(f"'name {number}' to A:{number}, B:{number}" for number in range(5))
+    assert f"7 names belong to several concepts: {shown}; …\n" in done.out
 
 
 def test_conflicts_are_said(run: Run, home: Path, tmp_path: Path) -> None:
@@ -133,6 +138,10 @@ def test_names_like_short_forms_are_counted(run: Run, home: Path, tmp_path: Path
     source = tmp_path / "terms.tsv"
     source.write_text("id\tname\tsynonyms\nX:1\tClotting\tINR|Flu|12\nX:2\tThyrotropin\tTSH\nX:3\tRash\tSTSH\n")
     out = run("kb", "build", source, "--from", "table", "-o", "mine").out
-    assert "  names written like short forms (INR): 2, found only where the text defines them, or with --abb" in out
+    assert (
+        "  names written like short forms (INR, TSH): 2, found only where the text defines them, or with --abb" in out
+    )
+    source.write_text("id\tname\n" + "".join(f"X:{number}\tT{number}\n" for number in range(6)))
+    assert "short forms (T0, T1, T2, T3, T4, …): 6" in run("kb", "build", source, "--from", "table", "-o", "mine").out
     source.write_text("id\tname\nX:1\tClotting\n")
     assert "short forms" not in run("kb", "build", source, "--from", "table", "-o", "mine").out

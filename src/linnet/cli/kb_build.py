@@ -28,7 +28,7 @@ from linnet.vocabularies.published import PUBLISHED
 
 __all__ = ["FromOption", "ReaderOption", "ReplaceOption", "build", "finish", "read_sources"]
 
-SHOWN = 5  # ids of a name
+SHOWN = 5  # names, and ids of a name
 
 FilesArgument = Annotated[
     list[Path] | None, typer.Argument(help="Source files or folders; a corpus also by name; none for hpo.")
@@ -120,17 +120,23 @@ def finish(kb: KnowledgeBase, started: float, *, quiet: bool) -> None:
             f"{kb.path}: {int(kb.info['concepts']):,} concepts, {int(kb.info['names']):,} names, "
             f"{int(kb.info['retired']):,} retired ids, {file_size(kb.path)}, version {kb.version}, {took:.1f} s"
         )
-        first, count = shared_names(kb.file)
-        if first:
-            found = list(kb.find(first))
-            ids = ", ".join(list(dict.fromkeys(kb.id(name.concept) for name in found))[:SHOWN])
+        shared, count = shared_names(kb.file, SHOWN)
+        if shared:
             have = "name belongs" if count == 1 else "names belong"
-            say(f"  {count:,} {have} to several concepts, for example {found[0].text!r} to {ids}")
+            more = "; …" if count > SHOWN else ""
+            say(f"  {count:,} {have} to several concepts: {'; '.join(_told(kb, name) for name in shared)}{more}")
         if short := short_names(kb.file):
-            like = (
-                f"names written like short forms ({short[0]}): {len(short):,}, found only where the text defines them"
-            )
+            named = ", ".join([*short[:SHOWN], *(["…"] if len(short) > SHOWN else [])])
+            like = f"names written like short forms ({named}): {len(short):,}, found only where the text defines them"
             say(f"  {like}, or with --abbreviations (docs/terminologies.md)")
+
+
+def _told(kb: KnowledgeBase, name: str) -> str:
+    """Return a name that several concepts have, with their ids."""
+    found = list(kb.find(name))
+    ids = list(dict.fromkeys(kb.id(one.concept) for one in found))
+    more = ", …" if len(ids) > SHOWN else ""
+    return f"{found[0].text!r} to {', '.join(ids[:SHOWN])}{more}"
 
 
 # --- what the files are ----------------------------------------------------------------------------------------------

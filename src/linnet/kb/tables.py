@@ -97,7 +97,7 @@ ANCESTORS = (
 # how many names several concepts have, and the one of them that comes first: a look through an index alone
 SHARED = (
     "SELECT norm, count(*) OVER () AS number FROM names WHERE norm <> '' AND concept >= 0 GROUP BY norm "
-    "HAVING min(concept) < max(concept) ORDER BY min(concept) LIMIT 1"
+    "HAVING min(concept) < max(concept) ORDER BY min(concept) LIMIT ?"
 )
 SHORT = "SELECT DISTINCT text FROM names WHERE length(text) IN (2, 3) AND norm <> '' AND concept >= 0 ORDER BY row"
 # what SQLite answers to who may not write, when an interrupted edit must be undone before anything is read
@@ -188,13 +188,14 @@ def _columns(description: Sequence[Any], rows: int) -> tuple[tuple[type, ...], l
     return kinds, [(at, end) for at, end in enumerate(ends) if end is not None]
 
 
-def shared_names(path: Path) -> tuple[str, int]:
-    """Return the first name, in its form `basic`, that several live concepts have, and how many there are of such.
+def shared_names(path: Path, most: int) -> tuple[list[str], int]:
+    """Return the first names, in their form `basic`, that several live concepts have, and how many there are of such.
 
-    Takes some 0.6 s for a million names; the name is "" if there is none.
+    Takes some 0.6 s for a million names.
     """
     with closing(connect(path, "ro")) as connection:
-        return next(iter(check_rows(connection.execute(SHARED))), ("", 0))
+        found = list(check_rows(connection.execute(SHARED, (most,))))
+    return [norm for norm, _ in found], found[0][1] if found else 0
 
 
 def short_names(path: Path) -> list[str]:
