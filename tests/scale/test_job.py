@@ -246,10 +246,8 @@ def test_another_job_is_refused(source: Path, whole: dict[str, bytes], tmp_path:
     other = Job(Inputs((str(source),)), out, marking, {"pipeline": 2}, size=50, gather=Inline)
     with pytest.raises(LinnetError, match="with another pipeline"):
         run(other)
-    (source / "part9.jsonl").write_text('{"id":"new","text":"More."}\n')
     with pytest.raises(LinnetError, match="with another input"):
-        run(job(source, out))
-    (source / "part9.jsonl").unlink()
+        run(job(notes(tmp_path / "others", 420), out))
     run(job(source, out, format="parquet", fresh=True))
     assert not list(out.glob("*.jsonl*")) or (out / "errors.jsonl").read_bytes() == b""
     run(job(source, out, fresh=True))
@@ -257,6 +255,32 @@ def test_another_job_is_refused(source: Path, whole: dict[str, bytes], tmp_path:
     (out / ".job" / "journal").write_text("nothing")
     with pytest.raises(LinnetError, match="its journal is damaged"):
         run(job(source, out))
+
+
+@pytest.mark.parametrize(
+    ("change", "interrupted"), [("mended", False), ("mended", True), ("new", False), ("gone", False)]
+)
+def test_of_changed_input_only_what_changed_is_linked_again(
+    tmp_path: Path, change: str, interrupted: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    source, out = notes(tmp_path / "notes", 9, files=9), tmp_path / "out"
+    bad, good = source / "part4.jsonl", (source / "part4.jsonl").read_bytes()
+    bad.write_bytes(b"\xff" + good)
+    assert run(job(source, out, size=2)).counts["errors"] == 1
+    if change == "mended":
+        bad.write_bytes(good)
+    elif change == "new":
+        (source / "part9.jsonl").write_text('{"id":"new","text":"More."}\n')
+    else:
+        (source / "part8.jsonl").unlink()
+    if interrupted:
+        stopped(job(source, out, size=2), at=0)
+    told = run(job(source, out, size=2))
+    assert "files of the input have changed since: of 5 finished parts, 4 stay" in caplog.text
+    assert told.before == 7, "units of two files, and one that could not be read"
+    run(job(source, tmp_path / "whole", size=2))
+    assert seen(out) == seen(tmp_path / "whole")
+    assert run(job(source, out, size=2)).before == told.counts["documents"]
 
 
 def test_what_is_no_job_is_not_written_to(source: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from linnet.scale.ledger import Ledger, opened
 from linnet.scale.schedule import Schedule
 from linnet.scale.shard_files import check_format
 from linnet.scale.shards import Done, Load, Settings
-from linnet.scale.units import Inputs, Unit, digest_of, units_of
+from linnet.scale.units import Inputs, Unit, digests_of, place_of, units_of
 
 __all__ = ["Job", "Told", "run"]
 
@@ -116,14 +116,15 @@ def run(
     if job.size < 1 or job.workers < 1:
         raise LinnetError(f"a job has at least 1 worker and 1 document a shard, not {job.workers} and {job.size}")
     units = list(units_of(job.inputs, job.size))
+    digest, of_units = digests_of(job.inputs, units)
     made_of = {
         **job.made_of,
-        "input": digest_of(job.inputs, units),
+        "input": digest,
         "format": job.format,
         "number of documents a shard": job.size,
     }
     finished = False
-    with opened(job.folder, made_of, fresh=job.fresh) as ledger:
+    with opened(job.folder, made_of, place=place_of(job.inputs), units=of_units, fresh=job.fresh) as ledger:
         ledger.load(checking)
         try:
             told = _lead(job, units, ledger, tell)

@@ -63,11 +63,15 @@ class Ledger:
     Args:
         folder: the folder.
         made_of: what the result depends on, as JSON values by what messages call them.
+        place: where the input is; of the same place, units that have not changed stay.
+        units: a digest of each unit of the input.
     """
 
-    def __init__(self, folder: Path, made_of: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, made_of: Mapping[str, Any], place: str, units: Sequence[str]) -> None:
         self.folder, self._hidden = folder, folder / HIDDEN
         self._made_of = json.loads(json.dumps({"version of jobs": VERSION, **made_of}, default=str))
+        self._head = _encoded({"made of": self._made_of, "place": place})
+        self._place, self._units = place, units
         self._lines: dict[Key, dict[str, Any]] = {}
         self._journal: IO[bytes] | None = None
         self._ids: IO[bytes] | None = None
@@ -97,8 +101,8 @@ class Ledger:
         Raises:
             LinnetError: they were of another job.
         """
-        whole = self._read_journal()
-        if self._drop_damaged(checking):  # their lines must not count again where their ids were
+        whole, changed = self._read_journal()
+        if self._drop_damaged(checking) or changed:  # their lines must not count again where their ids were
             self._rewrite(self._hidden / JOURNAL)
             whole = _size(self._hidden / JOURNAL)
         self._open(whole)
@@ -106,14 +110,14 @@ class Ledger:
             self.total.update(told["counts"])
         self._write_manifest([], finished=False)
 
-    def _read_journal(self) -> int:
-        """Take over the lines of the journal, and return how many of its bytes are good.
+    def _read_journal(self) -> tuple[int, bool]:
+        """Take over the lines of the journal; return how many of its bytes are good, and whether its input has changed.
 
         Of a job that has linked nothing, nothing is taken over: its options or its input are likely to be mended.
         """
         path = self._hidden / JOURNAL
         if not path.is_file():
-            return 0
+            return 0, False
         with path.open("rb") as stream:
             head, whole = stream.readline(), 0
             for text in stream:
@@ -124,22 +128,35 @@ class Ledger:
         if head.startswith(HEAD) and not any(told["counts"]["documents"] for told in self._lines.values()):
             self._lines.clear()
             self.clear()
-            return 0
-        self._compare(head)
-        return whole
+            return 0, False
+        return whole, self._compare(head)
 
-    def _compare(self, head: bytes) -> None:
-        if not self._lines and _encoded({"made of": self._made_of}).startswith(head):  # torn while the job began
-            return
+    def _compare(self, head: bytes) -> bool:
+        """Return whether files of the input have changed since; what is of these is forgotten."""
+        if not self._lines and self._head.startswith(head):  # torn while the job began
+            return False
         try:
-            theirs = json.loads(head)["made of"]
+            read = json.loads(head)
+            theirs = read["made of"]
             others = [key for key in {**self._made_of, **theirs} if theirs.get(key) != self._made_of.get(key)]
         except (ValueError, TypeError, KeyError) as error:
             raise LinnetError(f"{self.folder}: its journal is damaged; link everything afresh with --fresh") from error
+        if others == ["input"] and self._lines and read.get("place") == self._place:
+            self._drop_changed()
+            return True
         if others and self._lines:
             named = [f"{key} ({INPUT})" if key == "input" else key for key in others]
             made = f"{self.folder}: what is there was made with another {' and another '.join(named)}"
             raise LinnetError(f"{made}: give another folder, or link everything afresh with --fresh")
+        return False
+
+    def _drop_changed(self) -> None:
+        before = len(self._lines)
+        of_units = dict(enumerate(self._units))
+        self._lines = {key: told for key, told in self._lines.items() if told.get("of") == of_units.get(key[0], "")}
+        left = len(self._lines)
+        said = "%s: files of the input have changed since: of %s finished parts, %s stay, the others are linked again"
+        logger.warning(said, self.folder, f"{before:,}", f"{left:,}")
 
     def _drop_damaged(self, checking: Callable[[int], None]) -> bool:
         """Forget the parts whose shards or ids are damaged; return whether there are any."""
@@ -155,7 +172,8 @@ class Ledger:
 
     def _rewrite(self, path: Path) -> None:
         with replacing(path) as out:
-            out.writelines(_encoded(told).decode() for told in ({"made of": self._made_of}, *self._lines.values()))
+            out.write(self._head.decode())
+            out.writelines(_encoded(told).decode() for told in self._lines.values())
             out.flush()
             os.fsync(out.fileno())
         sync(path.parent)
@@ -174,7 +192,7 @@ class Ledger:
         self._journal.truncate(whole)
         self._journal.seek(whole)
         if not whole:
-            self._write(self._journal, _encoded({"made of": self._made_of}))
+            self._write(self._journal, self._head)
             sync(self._hidden)
             sync(self.folder)
 
@@ -196,7 +214,7 @@ class Ledger:
         lines = []
         for one in some:
             told = {name: getattr(one, name) for name in ("unit", "part", "parts", "files", "counts", "errors")}
-            lines.append({**told, "ids": place})
+            lines.append({**told, "ids": place, "of": self._units[one.unit]})
             place += len(one.ids)
         self._write(self._ids, b"".join(one.ids for one in some))
         self._write(self._journal, b"".join(map(_encoded, lines)))
@@ -316,35 +334,39 @@ def _size(path: Path) -> int:
 
 
 @contextmanager
-def opened(folder: str | Path, made_of: Mapping[str, Any], *, fresh: bool = False) -> Iterator[Ledger]:
+def opened(
+    folder: str | Path, made_of: Mapping[str, Any], *, place: str, units: Sequence[str], fresh: bool = False
+) -> Iterator[Ledger]:
     """Give the ledger of a folder, made if needed, and hold its lock while the block runs.
 
     Args:
         folder: what a job writes to: new, empty, or an earlier job's.
         made_of: as for `Ledger`.
+        place: as for `Ledger`.
+        units: as for `Ledger`.
         fresh: forget what earlier runs have done.
 
     Raises:
         FormatError: a folder that holds something else, or cannot be written to.
         LinnetError: another process leads a job there.
     """
-    place = Path(folder)
-    if place.exists() and not place.is_dir():
+    where = Path(folder)
+    if where.exists() and not where.is_dir():
         raise FormatError(folder, "is a file: a job of shards writes a folder")
     try:
-        others = [path.name for path in place.iterdir() if path.name != HIDDEN] if place.is_dir() else []
-        if others and not is_job(place):
+        others = [path.name for path in where.iterdir() if path.name != HIDDEN] if where.is_dir() else []
+        if others and not is_job(where):
             raise FormatError(folder, f"holds {min(others)!r} already: choose a new folder")
-        (place / HIDDEN).mkdir(parents=True, exist_ok=True)
-        lock = hold(place / HIDDEN / LOCK)
+        (where / HIDDEN).mkdir(parents=True, exist_ok=True)
+        lock = hold(where / HIDDEN / LOCK)
     except (OSError, sqlite3.Error) as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise FormatError(folder, f"cannot be written to: {said}") from error
     if lock is None:
         raise LinnetError(f"{folder}: another process is linking to it; wait until it is done, or give another folder")
     try:
-        ledger = Ledger(place, made_of)
-        for old in chain((place / HIDDEN).glob("run-*"), (place / HIDDEN).glob("ended-*")):
+        ledger = Ledger(where, made_of, place, units)
+        for old in chain((where / HIDDEN).glob("run-*"), (where / HIDDEN).glob("ended-*")):
             _remove(old)
         if fresh:
             ledger.clear()

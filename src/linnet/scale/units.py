@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from linnet.corpora.catalog import read_corpus
@@ -23,9 +24,9 @@ from linnet.corpora.sources import Named, guess, locate
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError, MissingExtraError, UnreachableError
 from linnet.text.files import absolute, shown
-from linnet.text.remote import is_database
+from linnet.text.remote import is_database, is_url
 
-__all__ = ["Inputs", "Reading", "Unit", "digest_of", "reason_of", "units_of"]
+__all__ = ["Inputs", "Reading", "Unit", "digest_of", "digests_of", "place_of", "reason_of", "units_of"]
 
 MOST = 4 << 20  # bytes of the files of one unit, if they are more than one, and of a file of lines that is not cut
 GZIP = b"\x1f\x8b"
@@ -131,13 +132,32 @@ def _spans(file: Named, format: str | None, lines: int) -> Iterator[tuple[int, i
 
 def digest_of(inputs: Inputs, units: Iterable[Unit]) -> str:
     """Return a digest of what is read, and how: names, sizes and times of change of files, how they are divided."""
-    made = hashlib.blake2b(json.dumps([inputs.format, inputs.options]).encode(), digest_size=16)
+    return digests_of(inputs, units)[0]
+
+
+def digests_of(inputs: Inputs, units: Iterable[Unit]) -> tuple[str, list[str]]:
+    """Return `digest_of`, and the same of each unit."""
+    head = json.dumps([inputs.format, inputs.options]).encode()
+    made, each = _digest(head), []
     for unit in units:
         states = [_state(file) for file in unit.files]
         docs = [(doc.id, doc.text) for doc in unit.docs]
         told = [unit.number, [file.name for file in unit.files], states, unit.span, unit.split, docs]
-        made.update(json.dumps(told).encode("utf-8", "surrogatepass") + b"\n")
-    return made.hexdigest()
+        text = json.dumps(told).encode("utf-8", "surrogatepass") + b"\n"
+        made.update(text)
+        each.append(_digest(head + text).hexdigest())
+    return made.hexdigest(), each
+
+
+def place_of(inputs: Inputs) -> str:
+    """Return a digest of where the input is, whatever is there."""
+    given = [one for one in inputs.sources if isinstance(one, str)]
+    named = [one if is_url(one) else str(Path(one).absolute()) for one in given]
+    return _digest(json.dumps([named, inputs.splits]).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _digest(data: bytes) -> hashlib.blake2b:
+    return hashlib.blake2b(data, digest_size=16)
 
 
 def _state(file: Named) -> tuple[int, int | str]:
