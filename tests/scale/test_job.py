@@ -7,6 +7,7 @@ import json
 import logging
 import random
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from linnet.data import Document
 from linnet.errors import FormatError, LinnetError
 from linnet.home import hold
 from linnet.scale.job import Job, Told, run
-from linnet.scale.units import Inputs, units_of
+from linnet.scale.units import Inputs, Unit, units_of
 from tests.scale.parts import Inline, marking, notes, seen
 
 
@@ -71,6 +72,14 @@ def test_any_number_of_workers_makes_the_same(
 ) -> None:
     run(job(source, tmp_path / "out", workers=workers))
     assert seen(tmp_path / "out") == whole
+
+
+def test_all_cores_are_used_where_there_is_work_for_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linnet.scale.job.processors", lambda: 8)
+    of = job(notes(tmp_path / "notes", 3), tmp_path / "out")
+    sizes = {(): 1, (10_000,): 1, (5 << 20, 1 << 20): 6, (99 << 20,): 8, (0, 0): 8}
+    assert {units: of.crew([Unit(0, size=size) for size in units]) for units in sizes} == sizes
+    assert replace(of, workers=3).crew([]) == 3
 
 
 @pytest.mark.parametrize("at", [50, 200, 420])

@@ -94,7 +94,7 @@ def _job(
         folder,
         loading,
         made_of(linker, {"choice of --keep-gold": given.keep_gold, JOB_MADE_BY: made_by(linker)}),
-        workers=shards.workers or 1,
+        workers=shards.workers or (1 if _on_a_card() else None),
         format=to or FORMAT,
         size=shards.documents,
         keep_gold=given.keep_gold,
@@ -106,6 +106,15 @@ def _job(
 
     gather, cores = connect(shards.ray)
     return replace(job, gather=gather, workers=shards.workers or cores)
+
+
+def _on_a_card() -> bool:
+    """Say whether the networks that are loaded run on a graphics card: several workers would share it."""
+    if "torch" not in sys.modules:
+        return False
+    from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
+
+    return choose_device().type != "cpu"
 
 
 def _folder(output: str | None, *, dry_run: bool) -> Path:

@@ -124,7 +124,8 @@ Forms = Annotated[
     typer.Option(metavar="FILE", help="TSV or CSV of short forms and what they mean in your texts; repeatable."),
 ]
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="Number of processes that link; they write shards into the folder -o OUT/.")
+    int | None,
+    typer.Option(min=1, help="Number of processes that link; they write shards into -o OUT/; by default all cores."),
 ]
 Ray = Annotated[
     str | None,

@@ -96,7 +96,7 @@ def estimate(job: Job) -> Cost:
         loading=told.spent.get("loading", 0.0),
         memory=told.memory,
         disk=round(disk / max(linked, 1) * documents),
-        workers=job.workers,
+        workers=job.crew(units),
     )
 
 

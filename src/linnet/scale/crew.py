@@ -18,10 +18,15 @@ from linnet.errors import LinnetError
 from linnet.scale.shards import Done, Load, Settings, Task, Worker, place_file
 from linnet.scale.units import reason_of
 
-__all__ = ["Crew", "Loaded", "Lost", "News", "Processes", "news_of", "where_of"]
+__all__ = ["Crew", "Loaded", "Lost", "News", "Processes", "news_of", "processors", "where_of"]
 
 ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 PATIENCE = 5.0  # seconds that a worker has to end by itself
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)

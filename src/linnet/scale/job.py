@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from linnet.errors import LinnetError
-from linnet.scale.crew import Crew, Loaded, Lost, Processes
+from linnet.scale.crew import Crew, Loaded, Lost, Processes, processors
 from linnet.scale.ledger import Ledger, opened
 from linnet.scale.schedule import Schedule
 from linnet.scale.shard_files import check_format
 from linnet.scale.shards import Done, Load, Settings
-from linnet.scale.units import Inputs, Unit, digests_of, place_of, units_of
+from linnet.scale.units import MOST, Inputs, Unit, digests_of, place_of, units_of
 
 __all__ = ["Job", "Told", "run"]
 
+MEGABYTE = 1 << 20  # of input: a worker has loaded its pipeline by the time in which another links as much
 LOOK = 1.0  # seconds between two looks at the clock while nothing happens
 Gather = Callable[[int, Load, Settings], Crew]
 
@@ -37,7 +38,7 @@ class Job:
         folder: what is written to.
         load: gives a worker its pipeline: a function of a module, or an object of its class, that can be pickled.
         made_of: what the result depends on beside the documents (`linnet.scale.job_key.made_of`).
-        workers: how many there are.
+        workers: how many there are; None for one on each processor, but no more than the input has megabytes.
         format: of the shards: ``jsonl`` or ``parquet``.
         size: how many documents a shard has.
         keep_gold: let the pipeline see the gold mentions of the input.
@@ -49,12 +50,19 @@ class Job:
     folder: Path
     load: Load
     made_of: Mapping[str, Any]
-    workers: int = 1
+    workers: int | None = None
     format: str = "jsonl"
     size: int = 1_000
     keep_gold: bool = False
     fresh: bool = False
     gather: Gather = Processes
+
+    def crew(self, units: Sequence[Unit]) -> int:
+        """Return how many workers there are for these units; all that are useful where none are asked for."""
+        if self.workers is not None:
+            return self.workers
+        size = sum(unit.size or MOST for unit in units)
+        return max(1, min(processors(), size // MEGABYTE))
 
     def settings(self, aside: Path) -> Settings:
         """Return what workers know of it."""
@@ -113,7 +121,7 @@ def run(
             could be read.
     """
     check_format(job.format)
-    if job.size < 1 or job.workers < 1:
+    if job.size < 1 or job.workers == 0:
         raise LinnetError(f"a job has at least 1 worker and 1 document a shard, not {job.workers} and {job.size}")
     units = list(units_of(job.inputs, job.size))
     digest, of_units = digests_of(job.inputs, units)
@@ -144,7 +152,7 @@ def _lead(job: Job, units: list[Unit], ledger: Ledger, tell: Callable[[Told], No
         return told
     tell(told)
     leading = _Leading(units, ledger, schedule, told)
-    crew = job.gather(job.workers, job.load, job.settings(ledger.aside))
+    crew = job.gather(job.crew(units), job.load, job.settings(ledger.aside))
     try:
         while schedule:
             leading.listen(crew)

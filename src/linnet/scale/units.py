@@ -26,7 +26,7 @@ from linnet.errors import FormatError, LinnetError, MissingExtraError, Unreachab
 from linnet.text.files import absolute, shown
 from linnet.text.remote import is_database, is_url
 
-__all__ = ["Inputs", "Reading", "Unit", "digest_of", "digests_of", "place_of", "reason_of", "units_of"]
+__all__ = ["MOST", "Inputs", "Reading", "Unit", "digest_of", "digests_of", "place_of", "reason_of", "units_of"]
 
 MOST = 4 << 20  # bytes of the files of one unit, if they are more than one, and of a file of lines that is not cut
 GZIP = b"\x1f\x8b"
