@@ -51,7 +51,8 @@ ENGLISH_WORD: Final = re.compile(
     r"\b(?:the|of|and|with|from|to|for|on|at|by|or|no|not|this|that|which|who|he|she|his|has|had|have|is|are|were|known)\b",
     re.IGNORECASE,
 )
-BRIEF: Final = 300  # characters; a text of so many need not hold common words, if it holds an umlaut or a German name
+BRIEF: Final = 300  # characters; of a text of so many an umlaut, a German name or one of these words is enough
+CLEAR: Final = re.compile(r"\b(?:[Kk]ein(?:e[mnrs]?)?|nicht|bekannte?[mnrs]?|seit|beidseits|wegen|Verdacht)\b")
 UMLAUT: Final = re.compile("[äöüß]")
 SMALL: Final = re.compile(r"(?<!\w)[a-zäöüß]{4,}")
 ADJECTIVE: Final = re.compile(r"\b([a-zß]{3,}(?:es|(?:lich|isch)e[mnr]?)) [A-Z][a-z]")  # before its noun
@@ -147,6 +148,8 @@ def is_german(text: str) -> bool:
     (True, False)
     >>> is_german("Vorhofflimmern, Kleinwuchs."), is_german("Atrial fibrillation, short stature.")
     (True, False)
+    >>> is_german("Keine Allergien, ADHS bekannt."), is_german("No allergies, ADHD known.")
+    (True, False)
     >>> is_german("langes flaches Philtrum"), is_german("spots, multiple Injuries")
     (True, False)
     """
@@ -154,6 +157,7 @@ def is_german(text: str) -> bool:
         return True
     return len(text) <= BRIEF and (
         UMLAUT.search(text) is not None
+        or CLEAR.search(text) is not None
         or not _german_nouns().isdisjoint(NAME.findall(text))
         or any(map(is_german_word, ADJECTIVE.findall(text)))
     )
