@@ -219,7 +219,10 @@ def test_codes_without_a_prefix() -> None:
     [told] = warnings_of(bare, bare, asthma)
     assert told.startswith("1 codes have no prefix, such as 'A01', and so no code system")
     assert told.endswith("give systems=no_prefix=URI")
-    options: dict[str, Any] = {"systems": {"no_prefix": "https://example.org/kh"}, "resources": {"no_prefix": "Condition"}}
+    options: dict[str, Any] = {
+        "systems": {"no_prefix": "https://example.org/kh"},
+        "resources": {"no_prefix": "Condition"},
+    }
     assert not warnings_of(bare, **options)
     [made] = findings(bare, **options)
     assert (made["resourceType"], made["code"]["coding"]) == (

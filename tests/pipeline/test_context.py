@@ -28,6 +28,12 @@ Seen in clinic for [epilepsy].
 [Mikrozephalie] zur Abklärung und [Ataxie].
 [Epilepsie] zur Abklärung stationär, [Fieber] oder [Husten].
 Keine Allergien, [ADHS] bekannt.
+Keine Dyspnoe, [Ödeme] +
+Keine Dyspnoe, [Ödeme] vorhanden
+No dyspnea, [edema] +, rest normal.
+Fever -, clubbing -ve, [edema] +ve, [cough] +
+She has [seizures] - last in May.
+She has had [seizures] -
 keine Epilepsie, [ADHS] bekannt
 Kein Fieber, [Asthma] bekannt, keine ADHS.
 Sie ist gesund, keine Allergien, [ADHS] bekannt.
@@ -152,6 +158,10 @@ Suspected Marfan syndrome: [tall stature], [arachnodactyly].
 Salbutamol prn, [hypertension].
 PMHx: HTN, [CKD3b].""",
     "negated": """
+[Dyspnoe] -
+[Fever]: -
+[Fever] -, cough +, [rash] –, [clubbing] -ve; [wheeze] (-)
+No [fever], [cough] + [vomiting].
 Asked about [cleft palate] and [hearing loss]; she has neither.
 I asked about [cleft palate] and [hearing loss]. He has neither.
 We asked her about [fever], [rash] and [cough]. She has none of these.
@@ -395,6 +405,15 @@ def read(doc: Document, component: Context | None = None) -> list[str]:
 @pytest.mark.parametrize(("said", "line"), CASES)
 def test_what_clinicians_write(said: str, line: str) -> None:
     assert set(read(marked(line))) == {said}
+
+
+def test_a_minus_at_the_end_of_a_line_may_be_a_dash() -> None:
+    assert read(marked("She has [seizures] -\nlast in May.\n[Cough] -\ndry.\n[Rash] -\n[Fever] +\n")) == [
+        "affirmed",
+        "affirmed",
+        "negated",
+        "affirmed",
+    ]
 
 
 def test_a_list_below_its_first_line() -> None:

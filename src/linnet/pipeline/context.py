@@ -43,6 +43,8 @@ NEAR: Final = 40  # characters before how somebody feels in which it stands who 
 LONGEST: Final = 50  # items of a list that its first line speaks of
 ITEM: Final = re.compile(r"(?:[-*•·▪●◦‣–—+o]|\[[ x]?\]|\(?\d{1,2}[.)]|[a-z][.)])\s")
 NEITHER: Final = re.compile(r"\s*(?:she|he|they) (?:has|have) (?:neither|none of these)\W*")
+MINUS: Final = re.compile(r"\s?:?[ \t]*(?:\([-–−](?:ve)?\)|[-–−](?:ve\b)?)[ \t]*(?:(?P<goes_on>[,;.)])|(?=\n|\Z))")
+SIGNED: Final = re.compile(r"[-+–−](?:ve)?\)?[ \t]*[,;]")  # behind another finding of the line
 REACTION: Final = re.compile(r"[(:→–-][^,;.)\n]*\Z")  # in an allergy list: what stands behind the substance
 
 
@@ -156,7 +158,7 @@ class _Reader:
         kinds = {*said, self._says(mention)}
         if "past" in kinds and "present" not in kinds and not is_lasting(self._doc.surface(mention)):
             kinds.add("historical")
-        if _is_denied(self._doc.surface(mention)):
+        if _is_denied(self._doc.surface(mention)) or self._has_minus(mention):
             kinds.add("negated")
         if self._is_feared(place, mention):
             kinds.add("hypothetical")
@@ -164,6 +166,19 @@ class _Reader:
             last = max(said["negated"], said["uncertain"], key=lambda scope: (scope.backward, scope.end))
             kinds -= {"negated", "uncertain"} - {last.kind}
         return kinds
+
+    def _has_minus(self, mention: Mention) -> bool:
+        """Whether a minus stands behind a mention, in a list or alone in its line: *fever -, cough +*, *Rash: -*.
+
+        At the end of any other line it is a dash.
+        """
+        text = self._doc.text
+        minus = MINUS.match(text, mention.end)
+        if minus is None or minus["goes_on"]:
+            return minus is not None
+        before = text[text.rfind("\n", 0, mention.start) + 1 : mention.start]
+        in_list = not any(map(str.isalnum, before)) or SIGNED.search(before) is not None
+        return in_list and not text[minus.end() :].lstrip()[:1].islower()
 
     def _is_feared(self, place: int, mention: Mention) -> bool:
         """Whether a mention is a death that nobody has died: *SUDEP discussed*."""

@@ -70,13 +70,13 @@ def find_scopes(text: str, start: int, end: int, is_taken: Taken, meant: Mapping
 def _states(item: Sequence[str]) -> bool:
     """Whether an item of a list says something of its own: *LA dilated*, *liver edge 3 cm*, *cough since May*.
 
-    >>> [_states(item.split()) for item in ("LA severely dilated", "liver edge 3 cm", "oedema ++", "rash", "dilated")]
+    >>> [_states(item.split()) for item in ("LA severely dilated", "liver edge 3 cm", "oedema +", "rash", "dilated")]
     [True, True, True, False, False]
     """
     if len(item) < 2:
         return False
     measured = any(word.isdigit() or word.startswith("++") for word in item)
-    return measured or item[-1] in words_of("state") or not words_of("since").isdisjoint(item)
+    return measured or item[-1][0] == "+" or item[-1] in words_of("state") or not words_of("since").isdisjoint(item)
 
 
 class _Reaches:

@@ -35,7 +35,10 @@ __all__ = [
 ACRONYM: Final = re.compile(r"\b(?:AS|IT|IS|AN|AM|BE|HE|ALL|US|ON|AT|CAN)\b")
 WRITTEN: Final = re.compile("[a-zäöüß]{3}")  # what shouted text does not hold
 NEAR: Final = 24  # characters around a short form
-TOKEN: Final = re.compile(r"\w+(?:'t\b)?|\?{1,2}|[;:,()/&↑↓]|[-=]>|→|(?<!\S)(?:-{1,2}|=)(?!\S)|[–—]|\+{2,4}")
+TOKEN: Final = re.compile(
+    r"\w+(?:'t\b)?|\?{1,2}|[;:,()/&↑↓]|[-=]>|→|(?<!\S)(?:-{1,2}|=)(?!\S)|[–—]"
+    r"|\+{2,4}|(?<=\s)\+(?=\s*(?:[,;.]|$))"  # a plus behind a finding, not between two
+)
 ENDS: Final = ("", "\n", ".", ",", ";", ")")  # behind a question mark that questions what stands before it
 SIGNS: Final = frozenset(["?", "??", "->", "=>", "→", "-", "--", "=", "–", "—"])
 YEAR: Final = re.compile(r"(?:19|20)\d\d(?!\d)")
