@@ -27,6 +27,7 @@ Seen in clinic for [epilepsy].
 [Epilepsie], zur weiteren Abklärung stationär.
 [Mikrozephalie] zur Abklärung und [Ataxie].
 [Epilepsie] zur Abklärung stationär, [Fieber] oder [Husten].
+hx of [high blood pressure], [high cholesterol] and [heart disease]
 Keine Allergien, [ADHS] bekannt.
 Keine Dyspnoe, [Ödeme] +
 Keine Dyspnoe, [Ödeme] vorhanden

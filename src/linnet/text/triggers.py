@@ -76,6 +76,7 @@ class _Table(NamedTuple):
     sets: Sets
     after: Mapping[str, frozenset[str] | None]
     lasting: frozenset[str]
+    phrases: tuple[str, ...]
     endings: tuple[str, ...]
     passing: frozenset[str]
 
@@ -221,10 +222,13 @@ def is_lasting(surface: str) -> bool:
 
     >>> is_lasting("type 2 diabetes"), is_lasting("gestational diabetes"), is_lasting("cardiomyopathy")
     (True, False, True)
+    >>> is_lasting("high blood pressure"), is_lasting("low blood pressure")
+    (True, False)
     """
     table = _table()
     words = cut(lower(surface), 0, len(surface))
     named = any(word in table.lasting or word.endswith(table.endings) for word in words)
+    named = named or any(phrase in f"_{'_'.join(words)}_" for phrase in table.phrases)
     return named and table.passing.isdisjoint(words)
 
 
@@ -254,7 +258,9 @@ def _table() -> _Table:
             for trigger in listed.split("|"):
                 _plant(tree, trigger, kind, name, reach)
     endings = tuple(word[1:] for word in names["lasting"] if word[0] == "-")
-    return _Table(tree, sets, _after(tree, sets), frozenset(names["lasting"]), endings, frozenset(names["passing"]))
+    phrases = tuple(f"_{word}_" for word in names["lasting"] if "_" in word)
+    lasting, passing = frozenset(names["lasting"]), frozenset(names["passing"])
+    return _Table(tree, sets, _after(tree, sets), lasting, phrases, endings, passing)
 
 
 def _after(tree: Tree, sets: Sets) -> dict[str, frozenset[str] | None]:
