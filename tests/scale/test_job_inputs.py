@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from linnet.corpora import write
+from linnet.corpora import read, write
 from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.scale.job import Job, run
 from linnet.scale.units import Inputs, Reading, digest_of, units_of
-from tests.scale.parts import Inline, marking
+from tests.scale.parts import Inline, marking, seen
 
 
 def read_units(inputs: Inputs) -> list[list[Document]]:
@@ -43,6 +43,18 @@ def test_a_release_has_the_newest_of_each_citation(tmp_path: Path, monkeypatch: 
     for source in (tmp_path, Path(tmp_path.name)):
         units = read_units(Inputs((str(source),)))
         assert [doc.text for docs in units for doc in docs] == ["Note.", "b", "A"]
+
+
+def test_a_file_that_comes_to_a_release_says_anew_which_citations_count(tmp_path: Path) -> None:
+    release = tmp_path / "release"
+    release.mkdir()
+    for number, held in enumerate(((1, "Fits."), (2, "Rash."), (1, "Fever.")), 1):
+        (release / f"pubmed25n000{number}.xml").write_text(f"<S>{citation(*held)}</S>")
+        if number > 1:
+            run(Job(Inputs((str(release),)), tmp_path / "out", marking, {}, size=1, gather=Inline))
+    run(Job(Inputs((str(release),)), tmp_path / "whole", marking, {}, size=1, gather=Inline))
+    assert seen(tmp_path / "out") == seen(tmp_path / "whole")
+    assert [doc.text for doc in read(tmp_path / "out")] == ["Rash.", "Fever."]
 
 
 def test_a_database_and_a_table(tmp_path: Path) -> None:

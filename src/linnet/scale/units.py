@@ -136,7 +136,7 @@ def digest_of(inputs: Inputs, units: Iterable[Unit]) -> str:
 
 
 def digests_of(inputs: Inputs, units: Iterable[Unit]) -> tuple[str, list[str]]:
-    """Return `digest_of`, and the same of each unit."""
+    """Return `digest_of`, and the same of each unit, with what other files say of how its own are read."""
     head = json.dumps([inputs.format, inputs.options]).encode()
     made, each = _digest(head), []
     for unit in units:
@@ -145,7 +145,8 @@ def digests_of(inputs: Inputs, units: Iterable[Unit]) -> tuple[str, list[str]]:
         told = [unit.number, [file.name for file in unit.files], states, unit.span, unit.split, docs]
         text = json.dumps(told).encode("utf-8", "surrogatepass") + b"\n"
         made.update(text)
-        each.append(_digest(head + text).hexdigest())
+        how = json.dumps([(file.format, file.options) for file in unit.files]).encode()
+        each.append(_digest(head + text + how).hexdigest())
     return made.hexdigest(), each
 
 
