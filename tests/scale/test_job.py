@@ -299,8 +299,9 @@ def test_what_is_no_job_is_not_written_to(source: Path, tmp_path: Path) -> None:
         run(job(source, tmp_path / "out"))
     with pytest.raises(LinnetError, match="as jsonl or parquet, not as 'csv'"):
         run(job(source, tmp_path / "other", format="csv"))
-    with pytest.raises(LinnetError, match="at least 1 worker"):
-        run(job(source, tmp_path / "other", workers=0))
+    for workers in (0, -1):
+        with pytest.raises(LinnetError, match="at least 1 worker"):
+            run(job(source, tmp_path / "other", workers=workers))
 
 
 def test_two_do_not_lead_the_same_job(source: Path, tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def run(
             could be read.
     """
     check_format(job.format)
-    if job.size < 1 or job.workers == 0:
+    if job.size < 1 or (job.workers is not None and job.workers < 1):
         raise LinnetError(f"a job has at least 1 worker and 1 document a shard, not {job.workers} and {job.size}")
     units = list(units_of(job.inputs, job.size))
     digest, of_units = digests_of(job.inputs, units)
