@@ -11,6 +11,7 @@ from linnet.detect.dictionary import Dictionary
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Pipeline, Sentences
+from linnet.text.languages import english_lead
 from linnet.text.wordlists import rows
 
 NAMES = ("Seizure", "Fever", "Pes planus", "Atrial fibrillation", "Type II diabetes mellitus", "Headache", "Neck pain")
@@ -76,6 +77,21 @@ def test_german_words_are_no_typing_errors_of_english_ones(tmp_path: Path) -> No
     letter = "Der Mann und die Frau, kein Befund. {} Das ist nicht bekannt."
     assert names_in(letter.format("The report says that he had seizuers.")) == ["Seizures"]
     assert names_in(letter.format("Flaches Seizuers.")) == []
+
+
+def test_a_long_german_text_is_looked_at_once_for_all_its_odd_words(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+
+    def lead(text: str) -> int:
+        looked.append(len(text))
+        return english_lead(text)
+
+    monkeypatch.setattr("linnet.detect.name_reading.english_lead", lead)
+    text = "Der Mann und die Frau, kein Befund. " + "Husten, seizuers und seizuers.\n" * 40
+    Pipeline(Sentences(), Dictionary(kb=kb, informal=True, typos=True))([Document.of(text)])
+    assert len(text) < sum(looked) <= 2 * len(text)
 
 
 def test_english_texts_are_not_read_as_german(kb: KnowledgeBase) -> None:

@@ -9,11 +9,12 @@ the name "diabetes mellitus type 2".
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import threading
 from bisect import bisect_right
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -21,7 +22,7 @@ import numpy.typing as npt
 
 from linnet.detect.name_table import MASK, U64, Kind, NameTable, word_code
 from linnet.text.known_forms import KnownForms
-from linnet.text.languages import has_more_english, is_german
+from linnet.text.languages import english_lead, is_german
 from linnet.text.misspelt import Misspelt
 from linnet.text.short_forms import Occurrence, ShortForms
 from linnet.text.token_lots import Lot, tokenize_lot
@@ -198,9 +199,9 @@ def _correct(
     shares, surfaces = {}, lot.surfaces
     odd = np.flatnonzero(vocabulary.odd[codes])
     numbers = np.searchsorted(lot.firsts, odd, side="right") - 1
-    german = {number for number in set(numbers.tolist()) if is_german(texts[number].text)}
+    german = {number: _english(texts[number]) for number in set(numbers.tolist()) if is_german(texts[number].text)}
     for at, number in zip(odd.tolist(), numbers.tolist(), strict=True):
-        if number in german and not _is_english(texts[number], int(lot.starts[at] - lot.offsets[number])):
+        if number in german and not german[number](int(lot.starts[at] - lot.offsets[number])):
             kinds[at] = Kind.UNKNOWN
         elif surfaces[at][0].islower() or not at or begins[at]:
             surfaces[at] = vocabulary.corrected[int(codes[at])]
@@ -210,11 +211,18 @@ def _correct(
     return shares
 
 
-def _is_english(text: Text, at: int) -> bool:
-    """Return whether the sentence at a place of a text is rather English, or the text where that does not tell."""
-    borders = [0, *text.borders, len(text.text)]
-    last = min(bisect_right(borders, at), len(borders) - 1)
-    return has_more_english(text.text[borders[last - 1] : borders[last]], text.text)
+def _english(text: Text) -> Callable[[int], bool]:
+    """Return what says if the sentence at a place of a text is rather English, or the text where that does not tell.
+
+    It looks at each sentence once, and once at the text: a long one has thousands of words that may be misspelt.
+    """
+    borders, whole = [0, *text.borders, len(text.text)], english_lead(text.text)
+
+    @functools.cache
+    def is_english(last: int) -> bool:
+        return (english_lead(text.text[borders[last - 1] : borders[last]]) or whole) > 0
+
+    return lambda at: is_english(min(bisect_right(borders, at), len(borders) - 1))
 
 
 def _strongest(gaps: Ints, kept: Ints) -> Ints:

@@ -24,7 +24,7 @@ from linnet.text import tokens, variants
 from linnet.text.normalise import APOSTROPHES
 from linnet.text.wordlists import listed, rows
 
-__all__ = ["ENGLISH", "LANGUAGES", "Language", "has_more_english", "is_german", "language_of"]
+__all__ = ["ENGLISH", "LANGUAGES", "Language", "english_lead", "is_german", "language_of"]
 
 SHORT = 4  # letters; shorter words have no endings
 LONGEST = 64  # characters of a word; longer runs are sequences or noise
@@ -163,18 +163,15 @@ def is_german(text: str) -> bool:
     )
 
 
-def has_more_english(*texts: str) -> bool:
-    """Return whether the first text that holds more common words of one language than of the other has English ones.
+def english_lead(text: str) -> int:
+    """Return how many more common words of English than of German a text holds.
 
     A name of a place, a ward or a person does not make a sentence German.
 
-    >>> has_more_english("Seen by Dr. Müller on ward Süd."), has_more_english("Kein Fieber seit Tagen, known to us.")
-    (True, False)
-    >>> has_more_english("Seizures.", "Seizures. The ward is Süd.")
-    True
+    >>> [english_lead(text) for text in ("Seen by Dr. Müller on ward Süd.", "Kein Fieber seit Tagen.", "Seizures.")]
+    [2, -2, 0]
     """
-    leads = (len(ENGLISH_WORD.findall(text)) - len(GERMAN.findall(text)) for text in texts)
-    return next((lead > 0 for lead in leads if lead), False)
+    return len(ENGLISH_WORD.findall(text)) - len(GERMAN.findall(text))
 
 
 @functools.cache
