@@ -219,6 +219,9 @@ def test_codes_without_a_prefix() -> None:
     [told] = warnings_of(bare, bare, asthma)
     assert told.startswith("1 codes have no prefix, such as 'A01', and so no code system")
     assert told.endswith("give systems=no_prefix=URI")
+    left_out = replace(bare, assertion="hypothetical")
+    assert [told[:10] for told in warnings_of(left_out)] == ["1 mentions"], "no code that is not written"
+    assert [told[:10] for told in warnings_of(bare, resources={"no_prefix": "none"})] == ["1 mentions"]
     options: dict[str, Any] = {
         "systems": {"no_prefix": "https://example.org/kh"},
         "resources": {"no_prefix": "Condition"},

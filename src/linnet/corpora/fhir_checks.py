@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from linnet.corpora.fhir_resources import NO_PREFIX, key_of
+from linnet.corpora.fhir_resources import NO_PREFIX, key_of, kind_of
 from linnet.corpora.hospital import PATIENT, Faulty, stated, unread_day
 from linnet.data import Document, Rows
 from linnet.errors import did_you_mean
@@ -45,7 +45,7 @@ class Checks:
             for id in mention.concepts or ():
                 key = key_of(id)
                 self._prefixes[key] = None
-                if key == NO_PREFIX:
+                if key == NO_PREFIX and kind_of(id, mention, self._resources):  # others are left out
                     self._bare[id] = None
 
     def tell(self, left: int) -> None:
