@@ -69,6 +69,22 @@ def test_a_database_and_a_table(tmp_path: Path) -> None:
         assert [doc.id for doc in docs] == ["2", "3", "4"]
 
 
+@pytest.mark.parametrize("as_file", [True, False])
+def test_a_database_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, as_file: bool) -> None:
+    pytest.importorskip("sqlalchemy", reason="the extra sql is not installed")
+    monkeypatch.setattr("linnet.scale.job.processors", lambda: 4)
+    monkeypatch.setattr("linnet.scale.job.MEGABYTE", 1)
+    path = tmp_path / "n.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE notes (id, text)")
+        db.executemany("INSERT INTO notes VALUES (?, ?)", [(str(number), "Fits.") for number in range(99)])
+    inputs = Inputs(
+        (str(path) if as_file else f"sqlite:///{path}",), options=(("query", "select * from notes order by random()"),)
+    )
+    run(Job(inputs, tmp_path / "out", marking, {}, size=9, gather=Inline))
+    assert {doc.id for doc in read(tmp_path / "out")} == {str(number) for number in range(99)}
+
+
 def test_a_database_that_fails_stops_the_job(tmp_path: Path) -> None:
     pytest.importorskip("sqlalchemy", reason="the extra sql is not installed")
     path = tmp_path / "n.db"

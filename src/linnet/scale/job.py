@@ -20,7 +20,7 @@ from linnet.scale.ledger import Ledger, opened
 from linnet.scale.schedule import Schedule
 from linnet.scale.shard_files import check_format
 from linnet.scale.shards import Done, Load, Settings
-from linnet.scale.units import MOST, Inputs, Unit, digests_of, place_of, units_of
+from linnet.scale.units import MOST, Inputs, Unit, digests_of, of_database, place_of, units_of
 
 __all__ = ["Job", "Told", "run"]
 
@@ -38,7 +38,8 @@ class Job:
         folder: what is written to.
         load: gives a worker its pipeline: a function of a module, or an object of its class, that can be pickled.
         made_of: what the result depends on beside the documents (`linnet.scale.job_key.made_of`).
-        workers: how many there are; None for one on each processor, but no more than the input has megabytes.
+        workers: how many there are; None for one on each processor, but no more than the input has megabytes, and one
+            for a database.
         format: of the shards: ``jsonl`` or ``parquet``.
         size: how many documents a shard has.
         keep_gold: let the pipeline see the gold mentions of the input.
@@ -61,6 +62,8 @@ class Job:
         """Return how many workers there are for these units; all that are useful where none are asked for."""
         if self.workers is not None:
             return self.workers
+        if any(of_database(file, self.inputs.format) for unit in units for file in unit.files):
+            return 1  # each other one would ask it again, and take parts of other rows
         size = sum(unit.size or MOST for unit in units)
         return max(1, min(processors(), size // MEGABYTE))
 

@@ -26,7 +26,18 @@ from linnet.errors import FormatError, LinnetError, MissingExtraError, Unreachab
 from linnet.text.files import absolute, shown
 from linnet.text.remote import is_database, is_url
 
-__all__ = ["MOST", "Inputs", "Reading", "Unit", "digest_of", "digests_of", "place_of", "reason_of", "units_of"]
+__all__ = [
+    "MOST",
+    "Inputs",
+    "Reading",
+    "Unit",
+    "digest_of",
+    "digests_of",
+    "of_database",
+    "place_of",
+    "reason_of",
+    "units_of",
+]
 
 MOST = 4 << 20  # bytes of the files of one unit, if they are more than one, and of a file of lines that is not cut
 GZIP = b"\x1f\x8b"
@@ -174,7 +185,8 @@ def _state(file: Named) -> tuple[int, int | str]:
     return state.st_size, state.st_mtime_ns
 
 
-def _is_database(file: Named, format: str | None) -> bool:
+def of_database(file: Named, format: str | None) -> bool:
+    """Say whether documents come from a database, which may give other rows, or in another order, when asked again."""
     if chosen := file.format or format:
         return chosen == "sql"
     return is_database(file.path) or suffix(file.path) in FORMATS["sql"].suffixes
@@ -259,7 +271,7 @@ class Reading:
         faults = Faults("skip", lambda error, _done: self._tell(error), whole=True)
         options = {"rows": self._rows, "faults": faults, **dict(self._options)}
         for file in unit.files:
-            self._database = _is_database(file, self._format)
+            self._database = of_database(file, self._format)
             if unit.span is None:
                 yield shown(file.path), read_file(file, self._format, options)
             else:
