@@ -57,6 +57,19 @@ def test_a_file_that_comes_to_a_release_says_anew_which_citations_count(tmp_path
     assert [doc.text for doc in read(tmp_path / "out")] == ["Rash.", "Fever."]
 
 
+def test_a_text_of_brat_that_was_mended_is_linked_again(tmp_path: Path) -> None:
+    folder = tmp_path / "brat"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.txt").write_text("Fits.")
+        (folder / f"{number}.ann").write_text("")
+    job = Job(Inputs((str(folder),)), tmp_path / "out", marking, {}, size=1, gather=Inline)
+    run(job)
+    (folder / "1.txt").write_text("Fever now.")
+    assert run(job).before == 2
+    assert [doc.text for doc in read(tmp_path / "out")] == ["Fits.", "Fever now.", "Fits."]
+
+
 def test_a_database_and_a_table(tmp_path: Path) -> None:
     pytest.importorskip("sqlalchemy", reason="the extra sql is not installed")
     path = tmp_path / "n.db"

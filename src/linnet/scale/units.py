@@ -20,7 +20,7 @@ from linnet.corpora.faults import Faults
 from linnet.corpora.formats import FORMATS, suffix
 from linnet.corpora.jsonl import cut, read_span
 from linnet.corpora.reading import read_file
-from linnet.corpora.sources import Named, guess, locate
+from linnet.corpora.sources import Found, Named, guess, locate, texts_of_brat
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError, MissingExtraError, UnreachableError
 from linnet.text.files import absolute, shown
@@ -151,7 +151,7 @@ def digests_of(inputs: Inputs, units: Iterable[Unit]) -> tuple[str, list[str]]:
     head = json.dumps([inputs.format, inputs.options]).encode()
     made, each = _digest(head), []
     for unit in units:
-        states = [_state(file) for file in unit.files]
+        states = [_state(file) for file in unit.files] + _beside(unit.files)
         docs = [(doc.id, doc.text) for doc in unit.docs]
         told = [unit.number, [file.name for file in unit.files], states, unit.span, unit.split, docs]
         text = json.dumps(told).encode("utf-8", "surrogatepass") + b"\n"
@@ -183,6 +183,12 @@ def _state(file: Named) -> tuple[int, int | str]:
             return 0, 0
         raise FormatError(file.path, f"cannot be read: {error.strerror}") from error
     return state.st_size, state.st_mtime_ns
+
+
+def _beside(files: Iterable[Named]) -> list[tuple[int, int | str]]:
+    """Return the same of the texts that brat's reader reads with files."""
+    there = [Found(file.path, file.name) for file in files if isinstance(file.path, Path)]
+    return [_state(Named(path, "")) for path in sorted(texts_of_brat(there)) if path.exists()]
 
 
 def of_database(file: Named, format: str | None) -> bool:
