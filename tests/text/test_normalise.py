@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from linnet.text.normalise import basic
-from linnet.text.tokens import words
+from linnet.text.tokens import GLUED, MEASURE, words
 from linnet.text.variants import content_words, family, is_stopword, stem
 
 
@@ -45,6 +45,7 @@ def test_basic_is_stable(name: str) -> None:
 
 @given(st.text(st.characters(codec="latin-1")))
 def test_basic_of_a_text_is_that_of_its_words(text: str) -> None:
+    assume(not MEASURE.search(text) and not GLUED.search(text))  # "5mg" is two words
     joined = " ".join(form for word in words(text) for form in basic(word).split())
     assert joined == basic(text)
 
