@@ -6,13 +6,19 @@ import importlib.util
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from linnet.cli import link_job
 from linnet.corpora import read, write
 from linnet.data import Mention
+from linnet.detect.dictionary import Dictionary
+from linnet.detect.tagger import Tagger
 from linnet.errors import how_to_install
+from linnet.evaluate import meter
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Pipeline
 from linnet.scale.job import Told
 from tests.cli.conftest import Run
 
@@ -121,3 +127,13 @@ def test_what_a_job_cannot_do(run: Run, recipe: Path, home: Path, case: str) -> 
 def test_without_ray(run: Run, recipe: Path, notes: Path, home: Path, tmp_path: Path) -> None:
     done = run("link", notes, "--pipeline", recipe, "-o", f"{tmp_path}/out/", "--ray", "local")
     assert how_to_install("ray") in done.err
+
+
+def test_networks_get_as_many_workers_as_memory_holds(monkeypatch: pytest.MonkeyPatch, kb: KnowledgeBase) -> None:
+    device = pytest.importorskip("linnet.nn.device")
+    dictionary, tagger = Pipeline(Dictionary(kb=kb)), Pipeline(Dictionary(kb=kb), Tagger(kb=kb))
+    monkeypatch.setenv("LINNET_DEVICE", "cpu")
+    monkeypatch.setattr(meter, "available_memory", lambda: 7 << 30)
+    assert [link_job._most_workers(linker) for linker in (dictionary, tagger)] == [None, 2]
+    monkeypatch.setattr(device, "choose_device", lambda: SimpleNamespace(type="cuda"))
+    assert [link_job._most_workers(linker) for linker in (dictionary, tagger)] == [None, 1]

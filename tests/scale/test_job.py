@@ -79,7 +79,8 @@ def test_all_cores_are_used_where_there_is_work_for_them(tmp_path: Path, monkeyp
     of = job(notes(tmp_path / "notes", 3), tmp_path / "out")
     sizes = {(): 1, (10_000,): 1, (5 << 20, 1 << 20): 6, (99 << 20,): 8, (0, 0): 8}
     assert {units: of.crew([Unit(0, size=size) for size in units]) for units in sizes} == sizes
-    assert replace(of, workers=3).crew([]) == 3
+    assert replace(of, workers=3, most=2).crew([]) == 3
+    assert replace(of, most=2).crew([Unit(0, size=99 << 20)]) == 2
 
 
 @pytest.mark.parametrize("at", [50, 200, 420])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,9 @@ from linnet.corpora import FORMATS
 from linnet.corpora.formats import suffix
 from linnet.data import Document
 from linnet.errors import LinnetError
-from linnet.pipeline.component import describe_seen
+from linnet.pipeline.component import Component, describe_seen
+from linnet.pipeline.learner import inner_of
+from linnet.pipeline.pipeline import Pipeline
 from linnet.recipes.config import recipes
 from linnet.text.files import STDIO
 
@@ -31,6 +34,7 @@ __all__ = ["link_shards"]
 logger = logging.getLogger(__name__)
 
 FORMAT = "jsonl"
+NETWORKS = 3 << 30  # bytes that a worker with networks, and vectors of names, may take
 
 
 def link_shards(
@@ -94,7 +98,8 @@ def _job(
         folder,
         loading,
         made_of(linker, {"choice of --keep-gold": given.keep_gold, JOB_MADE_BY: made_by(linker)}),
-        workers=shards.workers or (1 if _on_a_card() else None),
+        workers=shards.workers,
+        most=_most_workers(linker),
         format=to or FORMAT,
         size=shards.documents,
         keep_gold=given.keep_gold,
@@ -108,13 +113,36 @@ def _job(
     return replace(job, gather=gather, workers=shards.workers or cores)
 
 
-def _on_a_card() -> bool:
-    """Say whether the networks that are loaded run on a graphics card: several workers would share it."""
-    if "torch" not in sys.modules:
-        return False
-    from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
+def _most_workers(linker: Pipeline) -> int | None:
+    """Return how many workers there may be where none are asked for, None for any number.
 
-    return choose_device().type != "cpu"
+    Each has networks of its own, and memory for them is not without end; on a graphics card they would share it.
+    """
+    from linnet.evaluate.meter import available_memory  # noqa: PLC0415 - few commands are jobs
+    from linnet.train.network import NetworkComponent  # noqa: PLC0415 - as above
+
+    networks = [part for part in _parts(linker) if isinstance(part, NetworkComponent)]
+    if not networks:
+        return None
+    if find_spec("torch") is not None and any(part.graphs is None for part in networks):
+        from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
+
+        if choose_device().type != "cpu":
+            return 1
+    free = available_memory()
+    return None if free is None else max(1, free // NETWORKS)
+
+
+def _parts(linker: Pipeline) -> Iterator[Component]:
+    """Yield the components of a pipeline, those inside others too."""
+    from linnet.pipeline.several import Several  # noqa: PLC0415 - most texts are linked to one terminology
+
+    for part in linker.parts:
+        if isinstance(part, Several):
+            for one in part.of:
+                yield from _parts(one)
+        else:
+            yield from (part, *inner_of(part))
 
 
 def _folder(output: str | None, *, dry_run: bool) -> Path:

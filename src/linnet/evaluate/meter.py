@@ -14,9 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-__all__ = ["Memory", "Meter", "memory", "mib", "peak_resident"]
+__all__ = ["Memory", "Meter", "available_memory", "memory", "mib", "peak_resident"]
 
-STATUS = Path("/proc/self/status")
+STATUS, MACHINE = Path("/proc/self/status"), Path("/proc/meminfo")
 EVERY = 0.01  # seconds between two looks at the memory: what lives shorter is missed
 
 
@@ -41,6 +41,15 @@ def memory(process: int | None = None) -> Memory | None:
     if "RssAnon" not in sizes or "RssFile" not in sizes:
         return None
     return Memory(int(sizes["RssAnon"]) * 1024, int(sizes["RssFile"]) * 1024)
+
+
+def available_memory() -> int | None:
+    """Return how many bytes processes can take before the system runs short of memory; None where it does not tell."""
+    try:
+        lines = MACHINE.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
 
 
 def peak_resident() -> int:

@@ -45,6 +45,7 @@ class Job:
         keep_gold: let the pipeline see the gold mentions of the input.
         fresh: forget what earlier runs have done.
         gather: brings the workers together; by default they are processes.
+        most: no more workers than this where `workers` does not say how many.
     """
 
     inputs: Inputs
@@ -57,6 +58,7 @@ class Job:
     keep_gold: bool = False
     fresh: bool = False
     gather: Gather = Processes
+    most: int | None = None
 
     def crew(self, units: Sequence[Unit]) -> int:
         """Return how many workers there are for these units; all that are useful where none are asked for."""
@@ -65,7 +67,7 @@ class Job:
         if any(of_database(file, self.inputs.format) for unit in units for file in unit.files):
             return 1  # each other one would ask it again, and take parts of other rows
         size = sum(unit.size or MOST for unit in units)
-        return max(1, min(processors(), size // MEGABYTE))
+        return max(1, min(processors(), size // MEGABYTE, self.most or processors()))
 
     def settings(self, aside: Path) -> Settings:
         """Return what workers know of it."""
