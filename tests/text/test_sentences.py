@@ -69,6 +69,8 @@ PROSE = [
 
 # A text and its sentences.
 LAYOUT = [
+    ("mother: stroke aged 60.   fatigue++", ["mother: stroke aged 60.", "fatigue++"]),
+    ("Seen by Dr.  smith, e.g.  for fits", ["Seen by Dr.  smith, e.g.  for fits"]),
     ("", []),
     (" \n\t ", []),
     ("x", ["x"]),

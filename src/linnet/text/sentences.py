@@ -180,7 +180,8 @@ def _is_boundary(text: str, first: int, stop: int, resume: int) -> bool:
         return sign in WIDE
     found = NEXT_WORD.match(text, resume)
     word = (found and found[1]) or ""
-    begins = not word[:1].islower() or _is_symbol(word)
+    wide = text[stop + 1 : resume].startswith("  ")  # who sets sentences so far apart may begin them without a capital
+    begins = wide or not word[:1].islower() or _is_symbol(word)
     if sign == ".":
         return _is_full_stop(text, first, stop, resume, word=word, begins=begins)
     # "? seizures" is a clinician's question mark: it stands before what is in question.
