@@ -29,8 +29,9 @@ from linnet.corpora.layout import hull
 from linnet.corpora.mention_table import UNCALIBRATED, clip, join, split
 from linnet.corpora.names import namer
 from linnet.corpora.said import said, understood
+from linnet.corpora.written_concepts import WrittenConcepts
 from linnet.data import Document, Mention, Rows, Span, by_position
-from linnet.errors import DataError, FormatError, UnknownConceptError, did_you_mean
+from linnet.errors import DataError, FormatError, did_you_mean
 from linnet.kb import KnowledgeBase
 from linnet.kb.successors import successor
 
@@ -40,10 +41,7 @@ logger = logging.getLogger(__name__)
 
 PARTS = re.compile(r"[0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})+")
 NUMBER = re.compile(r"[0-9]{1,12}")
-AN_ID = re.compile(r"[A-Za-z][\w.-]*:\S+")
-ID_INSIDE = re.compile(r"(?<![\w.:-])[A-Za-z][\w.-]*:[\w.-]*[0-9][\w.-]*")  # with a name beside it
 WRITTEN_ID = re.compile(r"[:0-9]")  # what ids have and names seldom
-NONE = frozenset({"nil", "none", "no concept", "-"})
 YES = ("yes", "y", "true", "right", "correct", "ok", "1", "ja", "j", "richtig", "korrekt", "wahr")
 NO = ("no", "n", "false", "wrong", "incorrect", "0", "nein", "falsch")
 WHERE = ("start", "end", "text")
@@ -237,45 +235,14 @@ class Table:
 
     def _ids(self, row: Row, column: str, said: Sequence[str], type: str) -> tuple[str, ...]:
         """Return the ids that somebody wrote, or means by names."""
-        values = [value.strip() for value in said]
-        if len(values) == 1:
-            if values[0].casefold() in NONE:
-                return ()
-            several = re.split(r"[\s,;]+", values[0])
-            values = several if all(map(AN_ID.fullmatch, several)) else values
-        return tuple(self._id(row, column, value, type) for value in values)
+        try:
+            return self._written.ids(said, type=type, terminology=row.cells.get("terminology", ""))
+        except ValueError as error:
+            raise self.fault(row, f"column {column}: {error}") from error
 
-    def _id(self, row: Row, column: str, value: str, type: str) -> str:
-        id = to_curie(value, type)
-        if not AN_ID.fullmatch(id):
-            id = self._named(row, column, value)
-        if self.kb is not None:
-            try:
-                self.kb.row(id)
-            except UnknownConceptError as error:
-                raise self.fault(row, f"column {column}: {error}") from error
-        return id
-
-    def _named(self, row: Row, column: str, value: str) -> str:
-        search = self._search(row)
-        hits = search(value, limit=5) if search and value else []
-        exact = {hit.id for hit in hits if hit.tier in ("id", "exact")}
-        if not exact:
-            exact = set(ID_INSIDE.findall(value))
-        expected = "expected an id such as HP:0001250, several with | between, or NIL"
-        if not (search or exact):
-            raise self.fault(row, f"column {column}: {expected}, found {value!r}; names of concepts need --kb")
-        if len(exact) != 1:
-            near = ", ".join(f"{hit.id} {hit.name}" for hit in hits)
-            how = f"; did you mean one of these: {near}" if near else ""
-            many = "several concepts have" if exact else "no concept has"
-            raise self.fault(row, f"column {column}: {many} the name {value!r}: {expected}{how}")
-        return str(exact.pop())
-
-    def _search(self, row: Row) -> Any:
-        """Return what searches the terminology of a row, or all that there are."""
-        kbs = getattr(self.kb, "kbs", {})
-        return getattr(kbs.get(row.cells.get("terminology", ""), self.kb), "search", None)
+    @cached_property
+    def _written(self) -> WrittenConcepts:
+        return WrittenConcepts(self.kb)
 
     def _holder(self, concepts: Sequence[str] | None) -> str:
         """Return the name of that of several terminologies which holds the concepts."""
