@@ -289,6 +289,15 @@ def test_it_is_said_what_was_corrected(
         ),
         ([put(2, start=65, end=69)], f"1 in another place, 3 {UNTOUCHED}"),
         ([add(document="007", start=65, end=69, text="fits", right_concept="X:1")], f"1 added, 4 {UNTOUCHED}"),
+        ([lambda sheet: sheet.delete_rows(3, 2)], f"2 deleted, 2 {UNTOUCHED}"),
+        (
+            [put(2, start=65, end=69), put(3, correct="no"), lambda sheet: sheet.delete_rows(5)],
+            f"1 rejected, 1 deleted, 1 in another place, 1 {UNTOUCHED}",
+        ),
+        (
+            [add(document="007", start=65, end=69, text="fits", right_concept="X:1"), lambda s: s.delete_rows(2)],
+            f"1 deleted, 1 added, 3 {UNTOUCHED}",
+        ),
         ([lambda sheet: sheet.parent["found"].delete_rows(1, 9)], "4 with place and concept as they were"),
     ],
 )
@@ -301,6 +310,18 @@ def test_what_was_corrected_is_counted_against_what_was_found(
     caplog.set_level("INFO")
     corrected(*edits)
     assert caplog.records[-1].message.endswith(f"found.xlsx: rows: {counts}")
+
+
+def test_documents_that_were_taken_out_have_no_deleted_rows(
+    corrected: Callable[..., list[Document]], caplog: pytest.LogCaptureFixture
+) -> None:
+    def take_out(sheet: Any) -> None:
+        sheet.delete_rows(6)
+        sheet.parent["texts"].delete_rows(3)
+
+    caplog.set_level("INFO")
+    corrected(take_out, docs=(DOC, Document("8", "Fits.", mentions=(Mention(0, 4, concepts=("X:1",)),))))
+    assert caplog.records[-1].message.endswith(f"rows: 4 {UNTOUCHED}")
 
 
 def test_a_sheet_of_several_terminologies(

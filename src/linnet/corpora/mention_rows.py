@@ -50,7 +50,7 @@ FOUND = ("document", "start", "end", "concepts", "names", "assertion", "parts") 
 CONCEPT, ASSERTION, PLACE = "with another concept", "with another assertion", "in another place"
 UNCHANGED = "with place and concept as they were"  # where nobody knows which assertion there was
 ALL_UNCHANGED = "with place, concept and assertion as they were"
-DONE = ("rejected", CONCEPT, ASSERTION, PLACE, "added", UNCHANGED, ALL_UNCHANGED)
+DONE = ("rejected", "deleted", CONCEPT, ASSERTION, PLACE, "added", UNCHANGED, ALL_UNCHANGED)
 
 
 class Row(NamedTuple):
@@ -123,7 +123,9 @@ class Table:
                 )
                 raise DataError(problem)
             seen.add(doc.id)
-            found = self.mentions(waiting.pop(doc.id, ()), doc)
+            marked = waiting.pop(doc.id, [])
+            self._count_deleted(doc.id, marked)
+            found = self.mentions(marked, doc)
             yield replace(doc, mentions=found if self.corrected else (*(doc.mentions or ()), *found))
         for left, (id, [first, *_]) in zip(range(len(waiting) - 1, -1, -1), waiting.items(), strict=True):
             problem = f"there is no text for document {id!r}" + (f", nor for {left:,} others" if left else "")
@@ -190,6 +192,12 @@ class Table:
         self.done.update([what for what, changed in changes.items() if changed] or [unchanged])
         self.done["names"] += bool(same) and self._is_misnamed(row, mention, found)
 
+    def _count_deleted(self, document: str, rows: Sequence[Row]) -> None:
+        """Count what was found in a document and has no row any more, not even one in another place."""
+        gone = self._keys.get(document, Counter()) - Counter(map(_key, rows))
+        moved = [row for row in rows if row.cells.get("context") and _key(row) not in self._before]
+        self.done["deleted"] += max(gone.total() - len(moved), 0)
+
     def _is_misnamed(self, row: Row, mention: Mention, found: Sequence[Mapping[str, str]]) -> bool:
         """Return whether a row says other names than were found or, where these are not known, than its concepts'."""
         said = row.cells.get("names", "")
@@ -206,6 +214,14 @@ class Table:
         for row in self.found or ():
             found.setdefault(_key(row), []).append(row.cells)
         return found
+
+    @cached_property
+    def _keys(self) -> Mapping[str, Counter[tuple[str, ...]]]:
+        """How often each `KEY` was found, by document."""
+        counts: dict[str, Counter[tuple[str, ...]]] = {}
+        for key, found in self._before.items():
+            counts.setdefault(key[0], Counter())[key] = len(found)
+        return counts
 
     @cached_property
     def _name(self) -> Callable[[str], str]:
