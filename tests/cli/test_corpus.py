@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import linnet
+from linnet.data import Document, Mention
 from linnet.kb import KnowledgeBase
 from tests.corpora.published_excerpts import put
 from tests.web_server import Server, file, serving
@@ -369,6 +370,19 @@ def test_a_corrected_table_becomes_gold(run: Run, recipe: Path, kb: KnowledgeBas
     ]
     refused = run("corpus", "convert", found, gold, "--texts", notes, "--from", "csv")
     assert (refused.code, "for other files" in refused.err) == (2, True)
+
+
+def test_what_was_found_stays_so_in_a_sheet_that_nobody_read(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl", reason="the extra xlsx is not installed")
+    doc = Document("a", "Fits.", mentions=(Mention(0, 4, concepts=("HP:0001250",)),))
+    linnet.write([doc], tmp_path / "found.jsonl")
+    done = run("corpus", "convert", tmp_path / "found.jsonl", tmp_path / "found.xlsx")
+    assert (done.code, "cannot hold" in done.err) == (0, False)
+    done = run("corpus", "convert", tmp_path / "found.xlsx", tmp_path / "back.jsonl")
+    assert (done.code, "nobody changed anything" in done.err) == (0, True)
+    assert list(linnet.read(tmp_path / "back.jsonl")) == [doc]
+    done = run("corpus", "convert", tmp_path / "found.xlsx", tmp_path / "x.json", "--to", "fhir")
+    assert "AIAST" in (tmp_path / "x.json").read_text()
 
 
 @pytest.mark.parametrize("name", ["found.jsonl", "found.csv", "found.xlsx"])

@@ -143,6 +143,21 @@ def test_what_nobody_changed_was_accepted(tmp_path_factory: pytest.TempPathFacto
     assert list(read(path)) == [replace(doc, mentions=by_position(doc.mentions or ())) for doc in announced]
 
 
+def test_a_sheet_that_nobody_touched_stays_what_was_found(
+    corrected: Callable[..., list[Document]], caplog: pytest.LogCaptureFixture
+) -> None:
+    [doc] = corrected()
+    assert [mention.source for mention in doc.mentions or ()] == ["pred", "pred", "pred", "user"]
+    assert "nobody changed anything, so what was found is not taken as gold: if people read it all, write yes" in (
+        caplog.records[-1].message
+    )
+    caplog.clear()
+    for edit in (put(3, correct="yes"), put(5, text="febrile seizures"), lambda sheet: sheet.delete_rows(2)):
+        [doc] = corrected(edit)
+        assert {mention.source for mention in doc.mentions or ()} == {"gold"}
+    assert "nobody changed" not in caplog.text
+
+
 # --- what people do --------------------------------------------------------------------------------------------------
 
 

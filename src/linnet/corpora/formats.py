@@ -128,8 +128,8 @@ FORMATS: dict[str, Format] = {
         alone=True,
         holds=(
             ANNOTATIONS
-            | {"line breaks", "several types", "discontinuous mentions", "probabilities", "terminologies"}
-            | {"assertions", "what relatives do not have"}
+            | {"several types", "discontinuous mentions", "sources other than gold", "probabilities", "terminologies"}
+            | {"line breaks", "assertions", "what relatives do not have"}
         )
         - {"mentions not linked"},
         carry="mention_table:carried",

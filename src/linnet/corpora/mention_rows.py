@@ -15,29 +15,24 @@ a text that its offsets do not say
 from __future__ import annotations
 
 import itertools
-import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 from linnet.corpora.faults import Faults, Held
 from linnet.corpora.ids import to_curie
 from linnet.corpora.layout import hull
-from linnet.corpora.mention_table import UNCALIBRATED, clip, join, split
-from linnet.corpora.names import namer
-from linnet.corpora.said import said, understood
+from linnet.corpora.mention_changes import Changes, said_assertion
+from linnet.corpora.mention_table import UNCALIBRATED, Row, clip, split
+from linnet.corpora.said import understood
 from linnet.corpora.written_concepts import WrittenConcepts
 from linnet.data import Document, Mention, Rows, Span, by_position
 from linnet.errors import DataError, FormatError, did_you_mean
-from linnet.kb import KnowledgeBase
-from linnet.kb.successors import successor
 
-__all__ = ["FOUND", "Row", "Table"]
-
-logger = logging.getLogger(__name__)
+__all__ = ["Table"]
 
 PARTS = re.compile(r"[0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})+")
 NUMBER = re.compile(r"[0-9]{1,12}")
@@ -45,27 +40,6 @@ WRITTEN_ID = re.compile(r"[:0-9]")  # what ids have and names seldom
 YES = ("yes", "y", "true", "right", "correct", "ok", "1", "ja", "j", "richtig", "korrekt", "wahr")
 NO = ("no", "n", "false", "wrong", "incorrect", "0", "nein", "falsch")
 WHERE = ("start", "end", "text")
-KEY = ("document", "start", "end", "parts")  # what says which mention of those that were found a row is of
-FOUND = ("document", "start", "end", "concepts", "names", "assertion", "parts")  # columns of what was found
-CONCEPT, ASSERTION, PLACE = "with another concept", "with another assertion", "in another place"
-UNCHANGED = "with place and concept as they were"  # where nobody knows which assertion there was
-ALL_UNCHANGED = "with place, concept and assertion as they were"
-DONE = ("rejected", "deleted", CONCEPT, ASSERTION, PLACE, "added", UNCHANGED, ALL_UNCHANGED)
-
-
-class Row(NamedTuple):
-    """One row: our columns by name, the others, and the line it begins in."""
-
-    line: int
-    cells: Mapping[str, str]
-    others: Mapping[str, str]
-
-    @classmethod
-    def of(cls, line: int, row: Sequence[str], header: Sequence[str], places: Mapping[str, int]) -> Row:
-        """Return the row of these cells, of which ours are at `places`."""
-        ours = set(places.values())
-        others = {header[place]: cell for place, cell in enumerate(row) if place not in ours and cell}
-        return cls(line, {column: row[place] for column, place in places.items()}, others)
 
 
 @dataclass(frozen=True)
@@ -75,7 +49,7 @@ class Table:
     Args:
         path: how messages name the file.
         faults: what is done about rows that cannot be read.
-        corrected: people went through it: what it holds is gold.
+        corrected: people went through it: what it holds is gold, unless `found` shows that they touched nothing.
         kb: a knowledge base, or several, that know ids and names of concepts.
         found: rows with the columns `FOUND`, of what there was before; None where the file does not say.
     """
@@ -85,7 +59,11 @@ class Table:
     corrected: bool = False
     kb: Rows | None = None
     found: Sequence[Row] | None = None
-    done: Counter[str] = field(default_factory=Counter)  # what people did -> in how many rows
+
+    @cached_property
+    def changes(self) -> Changes:
+        """What people did."""
+        return Changes(self.path, self.kb, self.found)
 
     def mentions(self, rows: Sequence[Row], doc: Document) -> tuple[Mention, ...]:
         """Return the mentions that rows say a document has."""
@@ -104,12 +82,16 @@ class Table:
         """
         held = Held()
         table = replace(self, faults=held) if self.corrected and self.faults.stops else self
-        for doc in table._attach(rows, texts):
+        docs = table._attach(rows, texts)
+        kept: Counter[str] = Counter()
+        for doc in docs if self.found is None else list(docs):  # the last row may be the first that was changed
+            if table.changes.none:
+                kept.update(mention.source for mention in doc.mentions or ())
             if not held.errors:
-                yield doc
+                yield _accepted(doc) if self.corrected and not table.changes.none else doc
         held.stop()
         if self.corrected:
-            self._say_done()
+            table.changes.say(kept)
 
     def _attach(self, rows: Iterable[Row], texts: Iterable[Document]) -> Iterator[Document]:
         waiting: dict[str, list[Row]] = {}
@@ -124,20 +106,12 @@ class Table:
                 raise DataError(problem)
             seen.add(doc.id)
             marked = waiting.pop(doc.id, [])
-            self._count_deleted(doc.id, marked)
+            self.changes.count_deleted(doc.id, marked)
             found = self.mentions(marked, doc)
             yield replace(doc, mentions=found if self.corrected else (*(doc.mentions or ()), *found))
         for left, (id, [first, *_]) in zip(range(len(waiting) - 1, -1, -1), waiting.items(), strict=True):
             problem = f"there is no text for document {id!r}" + (f", nor for {left:,} others" if left else "")
             self.faults.leave_out(self.fault(first, problem + did_you_mean(id, itertools.islice(seen, 10_000))))
-
-    def _say_done(self) -> None:
-        """Say what was corrected, so that people see whether all of it arrived."""
-        counts = ", ".join(f"{self.done[what]:,} {what}" for what in DONE if self.done[what])
-        logger.info("%s: rows: %s", self.path, counts or "none")
-        if unread := self.done["names"]:
-            problem = "rows have names that are not those of their concepts; names are not read, concepts are"
-            logger.warning("%s: %s %s: write what is right into right_concept", self.path, f"{unread:,}", problem)
 
     def fault(self, row: Row, problem: str) -> FormatError:
         """Return the error of a row."""
@@ -150,7 +124,7 @@ class Table:
                 raise self.fault(row, f"says {by_hand!r} of nothing: fill in document and text, or delete the row")
             return None
         if self._is_wrong(row) and not by_hand:
-            self.done["rejected"] += 1
+            self.changes.done["rejected"] += 1
             return None
         try:
             spans, moved = self._spans(row, doc, marked)
@@ -160,7 +134,7 @@ class Table:
                 start,
                 end,
                 parts=parts,
-                types=_types(row),
+                types=row.types,
                 source=row.cells.get("source") or "gold",  # type: ignore[arg-type]  # checked by the record
                 concepts=concepts,
                 **_probability(row.cells),
@@ -170,62 +144,10 @@ class Table:
             )
         except (DataError, ValueError) as error:
             raise self.fault(row, str(error)) from error
-        self._count(row, mention, moved=moved)
+        self.changes.count(row, mention, moved=moved)
         if by_hand or moved:  # nobody said how probable that is
             return replace(mention, source="gold", probability=None, calibration="")
-        return replace(mention, source="gold") if self.corrected else mention
-
-    def _count(self, row: Row, mention: Mention, *, moved: bool) -> None:
-        """Count a row by all that people did to it."""
-        found = self._before.get(_key(row), [])
-        if not row.cells["start"] or not (found or row.cells.get("context", "kept")):
-            self.done["added"] += 1
-            return
-        before = found or [row.cells]
-        same = [cells for cells in before if _had(cells, mention)]
-        changes = {
-            CONCEPT: not same,
-            ASSERTION: said(mention) not in map(_said_assertion, same or before),
-            PLACE: moved or (self.found is not None and not found),
-        }
-        unchanged = UNCHANGED if self.found is None else ALL_UNCHANGED
-        self.done.update([what for what, changed in changes.items() if changed] or [unchanged])
-        self.done["names"] += bool(same) and self._is_misnamed(row, mention, found)
-
-    def _count_deleted(self, document: str, rows: Sequence[Row]) -> None:
-        """Count what was found in a document and has no row any more, not even one in another place."""
-        gone = self._keys.get(document, Counter()) - Counter(map(_key, rows))
-        moved = [row for row in rows if row.cells.get("context") and _key(row) not in self._before]
-        self.done["deleted"] += max(gone.total() - len(moved), 0)
-
-    def _is_misnamed(self, row: Row, mention: Mention, found: Sequence[Mapping[str, str]]) -> bool:
-        """Return whether a row says other names than were found or, where these are not known, than its concepts'."""
-        said = row.cells.get("names", "")
-        if found:
-            return bool(said) and all(said != cells["names"] for cells in found)
-        live = successor(cast("KnowledgeBase | None", self.kb))
-        names = [self._name(id) if live(id) == id else "" for id in mention.concepts or ()]  # retired: another's
-        return bool(said and names) and all(names) and said != clip(join(names))
-
-    @cached_property
-    def _before(self) -> Mapping[tuple[str, ...], list[Mapping[str, str]]]:
-        """What was found, by `KEY`: several mentions may be in one place."""
-        found: dict[tuple[str, ...], list[Mapping[str, str]]] = {}
-        for row in self.found or ():
-            found.setdefault(_key(row), []).append(row.cells)
-        return found
-
-    @cached_property
-    def _keys(self) -> Mapping[str, Counter[tuple[str, ...]]]:
-        """How often each `KEY` was found, by document."""
-        counts: dict[str, Counter[tuple[str, ...]]] = {}
-        for key, found in self._before.items():
-            counts.setdefault(key[0], Counter())[key] = len(found)
-        return counts
-
-    @cached_property
-    def _name(self) -> Callable[[str], str]:
-        return namer(self.kb)
+        return mention
 
     def _is_wrong(self, row: Row) -> bool:
         said = row.cells.get("correct", "").strip().casefold()
@@ -237,7 +159,7 @@ class Table:
     # --- concepts ----------------------------------------------------------------------------------------------------
 
     def _concepts(self, row: Row) -> tuple[str, ...] | None:
-        type = next(iter(_types(row)), "")
+        type = next(iter(row.types), "")
         if by_hand := row.cells.get("right_concept", "").strip():
             return self._ids(row, "right_concept", split(by_hand), type)
         if "concepts" not in row.cells:
@@ -306,19 +228,13 @@ class Table:
         raise self.fault(row, f"{problem}: fill in start and end")
 
 
+def _accepted(doc: Document) -> Document:
+    return replace(doc, mentions=tuple(replace(mention, source="gold") for mention in doc.mentions or ()))
+
+
 def _is_marked(row: Row) -> bool:
     """Return whether a row marks something, and does not just name a document."""
     return any(row.cells.get(column, "").strip() for column in WHERE)
-
-
-def _key(row: Row) -> tuple[str, ...]:
-    return tuple(row.cells.get(column, "") for column in KEY)
-
-
-def _had(cells: Mapping[str, str], mention: Mention) -> bool:
-    """Return whether cells have the concepts of a mention."""
-    ids = split(cells["concepts"]) if cells.get("concepts") else ()
-    return {to_curie(id, next(iter(mention.types), "")) for id in ids} == set(mention.concepts or ())
 
 
 def _place(row: Row) -> Span | None:
@@ -348,19 +264,11 @@ def _across(said: str, text: str, span: Span) -> Span | None:
     return found[0] if len(found) == 1 else None
 
 
-def _said_assertion(cells: Mapping[str, str]) -> str:
-    return cells.get("assertion", "").strip().casefold()
-
-
 def _said(cells: Mapping[str, str]) -> dict[str, Any]:
     try:
-        return understood(_said_assertion(cells))
+        return understood(said_assertion(cells))
     except ValueError as error:
         raise ValueError(f"column assertion: {error}") from None
-
-
-def _types(row: Row) -> tuple[str, ...]:
-    return split(row.cells["types"]) if row.cells.get("types") else ()
 
 
 def _parts(cell: str) -> list[Span]:

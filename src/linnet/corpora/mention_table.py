@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
@@ -27,6 +27,7 @@ __all__ = [
     "UNCALIBRATED",
     "Cell",
     "Column",
+    "Row",
     "carried",
     "clip",
     "join",
@@ -117,6 +118,26 @@ TABLE = (
     Column("terminology", lambda one: one.mention.terminology),
 )
 COLUMNS = tuple(column.name for column in TABLE)
+
+
+class Row(NamedTuple):
+    """One row: our columns by name, the others, and the line it begins in."""
+
+    line: int
+    cells: Mapping[str, str]
+    others: Mapping[str, str]
+
+    @classmethod
+    def of(cls, line: int, row: Sequence[str], header: Sequence[str], places: Mapping[str, int]) -> Row:
+        """Return the row of these cells, of which ours are at `places`."""
+        ours = set(places.values())
+        others = {header[place]: cell for place, cell in enumerate(row) if place not in ours and cell}
+        return cls(line, {column: row[place] for column, place in places.items()}, others)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types that it says."""
+        return split(self.cells["types"]) if self.cells.get("types") else ()
 
 
 def tabled(doc: Document, name: Callable[[str], str]) -> Iterator[list[Cell]]:

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import TextIO
 
 from linnet.corpora.faults import STOP, Faults
-from linnet.corpora.mention_rows import Row, Table
-from linnet.corpora.mention_table import COLUMNS, Cell, carried, tabled
+from linnet.corpora.mention_rows import Table
+from linnet.corpora.mention_table import COLUMNS, Cell, Row, carried, tabled
 from linnet.corpora.names import namer
 from linnet.data import Document, Rows
 from linnet.errors import FormatError

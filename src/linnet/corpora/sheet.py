@@ -5,7 +5,8 @@ and probabilities are text, so that nothing is run as a formula or becomes a dat
 holds the texts, long ones in several rows; the third, hidden one ``found`` what was found, so that reading can count
 what people changed. Characters that XML has no place for are written as Excel does: ``_x0007_``.
 
-Reading gives gold: what people left as it was they accepted; what they changed, `linnet.corpora.mention_rows` says.
+Reading gives gold: what people left as it was they accepted; what they changed, `linnet.corpora.mention_rows` says. But
+if they touched nothing at all, nobody need have read the sheet: mentions stay what they were.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from linnet.corpora.faults import STOP, Faults
-from linnet.corpora.mention_rows import FOUND, Row, Table
-from linnet.corpora.mention_table import COLUMNS, ROOM, TABLE, Cell, Column, clip, tabled
+from linnet.corpora.mention_changes import FOUND
+from linnet.corpora.mention_rows import Table
+from linnet.corpora.mention_table import COLUMNS, ROOM, TABLE, Cell, Column, Row, clip, tabled
 from linnet.corpora.names import namer
 from linnet.corpora.said import SAID
 from linnet.data import Document, Rows
