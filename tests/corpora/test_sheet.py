@@ -339,6 +339,32 @@ def test_documents_that_were_taken_out_have_no_deleted_rows(
     assert caplog.records[-1].message.endswith(f"rows: 4 {UNTOUCHED}")
 
 
+def test_a_corrected_concept_has_its_own_types(corrected: Callable[..., list[Document]], kb: KnowledgeBase) -> None:
+    edits = (
+        put(2, right_concept="HP:0004322"),
+        put(3, concepts="X:2"),
+        put(4, right_concept="HP:0002069"),
+        add(document="007", text="night", right_concept="X:1"),
+    )
+    typed = replace(DOC, mentions=tuple(replace(m, types=("Neurology",)) for m in DOC.mentions or ()))
+    [doc] = corrected(*edits, kb=kb, docs=[typed])
+    types = {doc.surface(mention): mention.types for mention in doc.mentions or ()}
+    assert types == {
+        "fits": ("Phenotype",),
+        "MAR1": ("Disease",),
+        "Small feet": ("Phenotype", "Neurology"),
+        "night": ("Temperature",),
+        "seizures": ("Neurology",),
+    }
+    [doc] = corrected(*edits, docs=[typed])
+    assert [mention.types for mention in doc.mentions or ()] == [(), (), (), (), ("Neurology",)]
+    [doc] = corrected(put(2, right_concept="nil"), kb=kb, docs=[typed])
+    assert next(iter(doc.mentions or ())).types == ()
+    tagged = replace(DOC, mentions=tuple(replace(m, types=("DISO",)) for m in DOC.mentions or ()))
+    [doc] = corrected(*edits, kb=kb, docs=[tagged])
+    assert [mention.types for mention in doc.mentions or ()][:3] == [("DISO",)] * 3
+
+
 def test_a_sheet_of_several_terminologies(
     corrected: Callable[..., list[Document]], kb: KnowledgeBase, tmp_path: Path
 ) -> None:

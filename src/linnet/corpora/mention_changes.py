@@ -60,7 +60,7 @@ class Changes:
             self.done["added"] += 1
             return
         before = found or [row.cells]
-        same = [cells for cells in before if _had(cells, row, mention)]
+        same = [cells for cells in before if _had(cells, row, mention.concepts)]
         changes = {
             CONCEPT: not same,
             ASSERTION: said(mention) not in map(said_assertion, same or before),
@@ -70,6 +70,10 @@ class Changes:
         self.done.update([what for what, changed in changes.items() if changed] or [unchanged])
         self.done["marked"] += bool(row.others or any(row.cells.get(column) for column in BY_HAND))
         self.done["names"] += bool(same) and self._is_misnamed(row, mention, found)
+
+    def keeps(self, row: Row, concepts: Sequence[str]) -> bool:
+        """Return whether concepts are those that a row had before people went through it."""
+        return any(_had(cells, row, concepts) for cells in self._before.get(_key(row), [row.cells]))
 
     def is_added(self, row: Row) -> bool:
         """Return whether somebody added a row."""
@@ -131,7 +135,7 @@ def _key(row: Row) -> tuple[str, ...]:
     return tuple(row.cells.get(column, "") for column in KEY)
 
 
-def _had(cells: Mapping[str, str], row: Row, mention: Mention) -> bool:
-    """Return whether cells have the concepts of a mention."""
+def _had(cells: Mapping[str, str], row: Row, concepts: Sequence[str] | None) -> bool:
+    """Return whether cells have the concepts."""
     ids = split(cells["concepts"]) if cells.get("concepts") else ()
-    return {to_curie(id, next(iter(row.types), "")) for id in ids} == set(mention.concepts or ())
+    return {to_curie(id, next(iter(row.types), "")) for id in ids} == set(concepts or ())

@@ -134,7 +134,7 @@ class Table:
                 start,
                 end,
                 parts=parts,
-                types=row.types,
+                types=self._types(row, concepts),
                 source=row.cells.get("source") or "gold",  # type: ignore[arg-type]  # checked by the record
                 concepts=concepts,
                 **_probability(row.cells),
@@ -181,6 +181,22 @@ class Table:
     @cached_property
     def _written(self) -> WrittenConcepts:
         return WrittenConcepts(self.kb)
+
+    def _types(self, row: Row, concepts: Sequence[str] | None) -> tuple[str, ...]:
+        """Return the types of a row; those of a concept that people gave it are what the knowledge base says."""
+        if not self.corrected or concepts is None or self.changes.keeps(row, concepts):
+            return row.types
+        if self.changes.is_added(row) or (self._kb_types and self._kb_types.isdisjoint(row.types)):
+            return row.types or self._types_of(concepts)  # a tagger's are of the text, whatever its concept is
+        return self._types_of(concepts)
+
+    @cached_property
+    def _kb_types(self) -> frozenset[str]:
+        return frozenset(getattr(self.kb, "types", dict)())
+
+    def _types_of(self, concepts: Sequence[str]) -> tuple[str, ...]:
+        kb: Any = self.kb
+        return tuple(dict.fromkeys(type for id in concepts if kb is not None and id in kb for type in kb[id].types))
 
     def _holder(self, concepts: Sequence[str] | None) -> str:
         """Return the name of that of several terminologies which holds the concepts."""
