@@ -327,6 +327,18 @@ def test_what_was_corrected_is_counted_against_what_was_found(
     assert caplog.records[-1].message.endswith(f"found.xlsx: rows: {counts}")
 
 
+def test_a_row_that_is_added_twice_counts_once(
+    corrected: Callable[..., list[Document]], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    night = {"document": "007", "text": "night", "right_concept": "X:1"}
+    others: list[dict[str, str]] = [{}, {"text": "NIGHT"}, {"right_concept": "X:2"}, {"assertion": "negated"}]
+    [doc] = corrected(*(add(**{**night, **other}) for other in others))
+    assert len(doc.mentions or ()) == 4 + 3
+    counts = f"3 added, 1 added a second time and left out, 4 {UNTOUCHED}"
+    assert caplog.records[-1].message.endswith(f"rows: {counts}")
+
+
 def test_documents_that_were_taken_out_have_no_deleted_rows(
     corrected: Callable[..., list[Document]], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -30,7 +30,8 @@ FOUND = ("document", "start", "end", "concepts", "names", "assertion", "parts") 
 CONCEPT, ASSERTION, PLACE = "with another concept", "with another assertion", "in another place"
 UNCHANGED = "with place and concept as they were"  # where nobody knows which assertion there was
 ALL_UNCHANGED = "with place, concept and assertion as they were"
-DONE = ("rejected", "deleted", CONCEPT, ASSERTION, PLACE, "added", UNCHANGED, ALL_UNCHANGED)
+REPEATED = "added a second time and left out"
+DONE = ("rejected", "deleted", CONCEPT, ASSERTION, PLACE, "added", REPEATED, UNCHANGED, ALL_UNCHANGED)
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,14 @@ class Changes:
         self.done.update([what for what, changed in changes.items() if changed] or [unchanged])
         self.done["marked"] += bool(row.others or any(row.cells.get(column) for column in BY_HAND))
         self.done["names"] += bool(same) and self._is_misnamed(row, mention, found)
+
+    def is_repeated(self, row: Row, mention: Mention, given: set[object]) -> bool:
+        """Return whether somebody added a row that says what one of those `given` said, and count it."""
+        what = (mention.spans, frozenset(mention.concepts or ()), said(mention))
+        repeated = what in given and self.is_added(row)
+        given.add(what)
+        self.done[REPEATED] += repeated
+        return repeated
 
     def keeps(self, row: Row, concepts: Sequence[str]) -> bool:
         """Return whether concepts are those that a row had before people went through it."""

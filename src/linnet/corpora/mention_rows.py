@@ -68,7 +68,8 @@ class Table:
     def mentions(self, rows: Sequence[Row], doc: Document) -> tuple[Mention, ...]:
         """Return the mentions that rows say a document has."""
         marked = {place for row in rows if (place := _place(row))}
-        made = self.faults.make_each(partial(self._mention, doc=doc, marked=marked), rows)
+        given: set[object] = set()
+        made = self.faults.make_each(partial(self._mention, doc=doc, marked=marked, given=given), rows)
         mentions = tuple(mention for mention in made if mention is not None)
         return by_position(mentions) if self.corrected else mentions  # people sort and filter
 
@@ -117,7 +118,7 @@ class Table:
         """Return the error of a row."""
         return FormatError(self.path, problem, line=row.line)
 
-    def _mention(self, row: Row, doc: Document, marked: Collection[Span]) -> Mention | None:
+    def _mention(self, row: Row, doc: Document, marked: Collection[Span], given: set[object]) -> Mention | None:
         by_hand = row.cells.get("right_concept", "").strip()
         if not _is_marked(row):
             if by_hand:
@@ -144,6 +145,8 @@ class Table:
             )
         except (DataError, ValueError) as error:
             raise self.fault(row, str(error)) from error
+        if self.corrected and self.changes.is_repeated(row, mention, given):
+            return None
         self.changes.count(row, mention, moved=moved)
         if by_hand or moved:  # nobody said how probable that is
             return replace(mention, source="gold", probability=None, calibration="")
