@@ -128,15 +128,9 @@ def test_texts_that_cells_have_no_room_for(tmp_path: Path) -> None:
     assert not (tmp_path / "y.xlsx").exists()
 
 
-def with_prefixes(mention: Mention) -> Mention:
-    """Return a mention whose ids could be no names that somebody typed."""
-    return replace(mention, concepts=tuple(id if ":" in id else f"X:{id}" for id in mention.concepts or ()))
-
-
 @settings(deadline=None, max_examples=25)
 @given(documents())
 def test_what_nobody_changed_was_accepted(tmp_path_factory: pytest.TempPathFactory, docs: list[Document]) -> None:
-    docs = [replace(doc, mentions=tuple(map(with_prefixes, doc.mentions or ()))) for doc in docs]
     path = tmp_path_factory.getbasetemp() / "p.xlsx"
     write(docs, path)
     announced = fitting(docs, "xlsx", Counter())
@@ -253,6 +247,27 @@ def test_a_knowledge_base_knows_ids(corrected: Callable[..., list[Document]], kb
         corrected(put(2, right_concept="HP:9999999"), kb=kb)
     with pytest.raises(FormatError, match=r"no concept has the name 'seizur'.*did you mean one of these: HP:0001250"):
         corrected(put(2, right_concept="seizur"), kb=kb)
+
+
+def test_concepts_that_are_written_over_are_read_as_right_concept_is(
+    corrected: Callable[..., list[Document]], kb: KnowledgeBase
+) -> None:
+    [doc] = corrected(put(2, concepts="HP:0002069 Tonic-clonic seizure"), put(5, concepts="Cleft palate"), kb=kb)
+    assert answers(doc)[0] == ("fits", ("HP:0002069",), None)
+    assert answers(doc)[3] == ("seizures", ("HP:0000175",), None)
+    with pytest.raises(FormatError, match=r":2: column concepts: no concept 'HP:9999999'"):
+        corrected(put(2, concepts="HP:9999999"), kb=kb)
+    unknown = Document("1", "Fits.", mentions=(Mention(0, 4, concepts=("HP:7",)),))
+    [doc] = corrected(put(2, correct="yes"), docs=[unknown], kb=kb)
+    assert answers(doc) == [("Fits", ("HP:7",), None)]
+
+
+def test_what_is_formed_like_the_ids_of_a_sheet_is_one(corrected: Callable[..., list[Document]]) -> None:
+    doc = Document("1", "Gout and fits.", mentions=(Mention(0, 4, concepts=("A05.1",)), Mention(9, 13, concepts=())))
+    [read_back] = corrected(put(2, right_concept="M10.09"), put(3, concepts="G40.3"), docs=[doc])
+    assert [concepts for _, concepts, _ in answers(read_back)] == [("M10.09",), ("G40.3",)]
+    with pytest.raises(FormatError, match=r"expected an id such as A05\.1, .* found 'CD4'; names .* need --kb"):
+        corrected(put(2, right_concept="CD4"), docs=[doc])
 
 
 def test_a_name_may_stand_beside_its_id(corrected: Callable[..., list[Document]], kb: KnowledgeBase) -> None:

@@ -47,6 +47,9 @@ def test_a_name_may_stand_beside_an_id_without_a_prefix(codes: KnowledgeBase, wr
         ("HP:1 Asthma", "id and name disagree: HP:1 is 'Fits', and 'Asthma' is B11"),
         ("A05.1 STEMY", "id and name disagree: A05.1 is 'STEMI', and 'STEMY' is none of its names"),
         ("gout type 2", "id and name disagree: 2 is 'Diabetes mellitus', and 'gout type' is none of its names"),
+        ("C04", "'C04' was retired from mine.kb without a successor"),
+        ("old thing", "'old thing' is the name of C04, which is retired and has no successor"),
+        ("Old sepsis", "'Old sepsis' is the name of C03, which is retired and became B11 Asthma"),
         ("Z99 STEMI", "no concept has the name 'Z99 STEMI'"),
     ],
 )

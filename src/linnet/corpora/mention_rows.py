@@ -98,6 +98,8 @@ class Table:
         waiting: dict[str, list[Row]] = {}
         for row in rows:
             waiting.setdefault(row.cells["document"], []).append(row)
+        known = itertools.chain.from_iterable(waiting.values()) if self.found is None else self.found
+        self._ids_there.update(id for row in known for id in _listed(row) if self.found or WRITTEN_ID.search(id))
         seen: set[str] = set()
         for doc in texts:
             if doc.id in seen:
@@ -148,7 +150,7 @@ class Table:
         if self.corrected and self.changes.is_repeated(row, mention, given):
             return None
         self.changes.count(row, mention, moved=moved)
-        if by_hand or moved:  # nobody said how probable that is
+        if by_hand or moved or self._is_typed(row):  # nobody said how probable that is
             return replace(mention, source="gold", probability=None, calibration="")
         return mention
 
@@ -167,12 +169,18 @@ class Table:
             return self._ids(row, "right_concept", split(by_hand), type)
         if "concepts" not in row.cells:
             return None
-        ids = split(row.cells["concepts"]) if row.cells["concepts"] else ()
+        ids = _listed(row)
         if not (ids or row.cells["start"]):
             raise self.fault(row, f"adds {row.cells['text']!r} without a concept: fill in right_concept, NIL for none")
-        if self.corrected and not all(map(WRITTEN_ID.search, ids)):  # somebody typed a name, or NIL
+        if self._is_typed(row):
             return self._ids(row, "concepts", ids, type)
         return tuple(to_curie(id, type) for id in ids)
+
+    def _is_typed(self, row: Row) -> bool:
+        """Return whether somebody wrote over concepts, as far as the table says: at least a name, or NIL."""
+        if not self.corrected or self.found is None:
+            return self.corrected and not all(map(WRITTEN_ID.search, _listed(row)))
+        return not self._ids_there.issuperset(_listed(row))
 
     def _ids(self, row: Row, column: str, said: Sequence[str], type: str) -> tuple[str, ...]:
         """Return the ids that somebody wrote, or means by names."""
@@ -183,7 +191,12 @@ class Table:
 
     @cached_property
     def _written(self) -> WrittenConcepts:
-        return WrittenConcepts(self.kb)
+        return WrittenConcepts(self.kb, self._ids_there)
+
+    @cached_property
+    def _ids_there(self) -> set[str]:
+        """The ids that the table had before people wrote any, as far as it says."""
+        return set()
 
     def _types(self, row: Row, concepts: Sequence[str] | None) -> tuple[str, ...]:
         """Return the types of a row; those of a concept that people gave it are what the knowledge base says."""
@@ -254,6 +267,10 @@ def _accepted(doc: Document) -> Document:
 def _is_marked(row: Row) -> bool:
     """Return whether a row marks something, and does not just name a document."""
     return any(row.cells.get(column, "").strip() for column in WHERE)
+
+
+def _listed(row: Row) -> tuple[str, ...]:
+    return split(row.cells["concepts"]) if row.cells.get("concepts") else ()
 
 
 def _place(row: Row) -> Span | None:

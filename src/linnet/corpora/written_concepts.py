@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from linnet.corpora.ids import to_curie
@@ -19,7 +20,7 @@ AN_ID = re.compile(r"[A-Za-z][\w.-]*:\S+")
 ID_INSIDE = re.compile(r"(?<![\w.:-])[A-Za-z][\w.-]*:[\w.-]*[0-9][\w.-]*")  # with a name beside it
 AROUND = " \t\r\n()[]{},;:–-"  # what stands between an id and a name
 NONE = frozenset({"nil", "none", "no concept", "-"})
-EXPECTED = "expected an id such as HP:0001250, several with | between, or NIL"
+WITH_DIGIT = re.compile(r"[0-9]")
 SAME_NAME = 50  # concepts that may share a name
 SHOWN = 5
 
@@ -30,9 +31,11 @@ class WrittenConcepts:
 
     Args:
         kb: a knowledge base, or several, that know ids and names of concepts.
+        others: ids that are known: without a knowledge base, what is formed like one of them is an id, too.
     """
 
     kb: Rows | None = None
+    others: Collection[str] = ()
 
     def ids(self, said: Sequence[str], *, type: str = "", terminology: str = "") -> tuple[str, ...]:
         """Return the ids that somebody wrote, or means by names; () for none.
@@ -57,16 +60,52 @@ class WrittenConcepts:
         kb = getattr(self.kb, "kbs", {}).get(terminology, self.kb)
         return tuple(self._id(kb, value, type) for value in values)
 
+    @cached_property
+    def _forms(self) -> frozenset[str]:
+        return frozenset(_form(id) for id in self.others)
+
+    @property
+    def _expected(self) -> str:
+        like = min(filter(WITH_DIGIT.search, self.others), default="HP:0001250")
+        return f"expected an id such as {like}, several with | between, or NIL"
+
     def _id(self, kb: Any, value: str, type: str) -> str:
         id = value if _holds(kb, value) else to_curie(value, type)
-        if not AN_ID.fullmatch(id) and not _holds(kb, id):
-            id = _named(kb, value)
+        if not self._is_id(kb, id):
+            id = self._named(kb, value)
         if self.kb is not None:
             try:
                 self.kb.row(id)
             except UnknownConceptError as error:
                 raise ValueError(str(error)) from error
         return id
+
+    def _is_id(self, kb: Any, id: str) -> bool:
+        if AN_ID.fullmatch(id) or _holds(kb, id):
+            return True
+        return kb is None and bool(WITH_DIGIT.search(id)) and _form(id) in self._forms
+
+    def _named(self, kb: Any, value: str) -> str:
+        """Return the id of the concept with this name, or the id that stands beside a name."""
+        search = getattr(kb, "search", None)
+        hits = search(value, limit=SHOWN) if search and value else []
+        found = {hit.id for hit in hits if hit.tier in ("id", "exact")} or _ids_beside(kb, value)
+        if len(found) == 1:
+            return str(found.pop())
+        if not (search or found):
+            raise ValueError(f"{self._expected}, found {value!r}; names of concepts need --kb")
+        for one in _retired(kb, value):
+            became = f"became {one.successor} {one.successor_name}" if one.successor else "has no successor"
+            raise ValueError(f"{value!r} is the name of {one.id}, which is retired and {became}")
+        near = ", ".join(f"{hit.id} {hit.name}" for hit in hits)
+        how = f"; did you mean one of these: {near}" if near else ""
+        many = "several concepts have" if found else "no concept has"
+        raise ValueError(f"{many} the name {value!r}: {self._expected}{how}")
+
+
+def _form(id: str) -> str:
+    """Return what ids of one terminology have in common: A05.1 and B20.31 are A9.9."""
+    return re.sub(r"[0-9]+", "9", re.sub(r"[A-Z]", "A", id))
 
 
 def _holds(kb: Any, id: str) -> bool:
@@ -85,21 +124,6 @@ def _retired(kb: Any, text: str) -> Iterator[Retired]:
     for one in getattr(kb, "kbs", {"": kb}).values():
         if isinstance(one, KnowledgeBase):
             yield from retired(one, text)
-
-
-def _named(kb: Any, value: str) -> str:
-    """Return the id of the concept with this name, or the id that stands beside a name."""
-    search = getattr(kb, "search", None)
-    hits = search(value, limit=SHOWN) if search and value else []
-    found = {hit.id for hit in hits if hit.tier in ("id", "exact")} or _ids_beside(kb, value)
-    if len(found) == 1:
-        return str(found.pop())
-    if not (search or found):
-        raise ValueError(f"{EXPECTED}, found {value!r}; names of concepts need --kb")
-    near = ", ".join(f"{hit.id} {hit.name}" for hit in hits)
-    how = f"; did you mean one of these: {near}" if near else ""
-    many = "several concepts have" if found else "no concept has"
-    raise ValueError(f"{many} the name {value!r}: {EXPECTED}{how}")
 
 
 def _ids_beside(kb: Any, value: str) -> set[str]:
