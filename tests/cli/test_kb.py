@@ -207,6 +207,17 @@ def test_misspelt_columns_and_other_separators(run: Run, home: Path, tmp_path: P
     source.write_text("id\tname\tsynonyms\nA:1\tFever\tPyrexia;Heat\n")
     done = run("kb", "build", source, "--from", "table", "-o", "mine", "--separator", ";")
     assert "1 concepts, 3 names" in done.out
+    assert "not read" not in done.err
+
+
+def test_columns_that_are_not_read_are_named(run: Run, home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "terms.tsv"
+    source.write_text("id\tname\tSynonyme\tEnglish name\tRemark\nA:1\tFieber\tPyrexie\tFever\tx\n")
+    command = ("kb", "build", source, "--from", "table", "-o", "mine", "--column", "synonyms=English name")
+    assert f"{source}: columns that are not read: Synonyme, Remark\n" in run(*command).err
+    done = run(*command, "--column", "synonyms=Synonyme")
+    assert done.code == 2
+    assert "--column synonyms: two columns are given, 'English name' and 'Synonyme', and one is read" in done.err
 
 
 def test_ids_as_people_write_them(run: Run, kb: KnowledgeBase) -> None:

@@ -179,10 +179,20 @@ def _table_options(prefix: str, separator: str, columns: Sequence[str]) -> dict[
     if separator != "|":
         given["separator"] = separator
     if columns:
-        given["columns"] = dict(
-            _pair("--column", column, "OURS=THEIRS, for example synonyms=Synonyms") for column in columns
-        )
+        given["columns"] = _columns(columns)
     return given
+
+
+def _columns(texts: Sequence[str]) -> dict[str, str]:
+    """Return our columns -> a table's, out of ``OURS=THEIRS``."""
+    found: dict[str, str] = {}
+    for text in texts:
+        ours, theirs = _pair("--column", text, "OURS=THEIRS, for example synonyms=Synonyms")
+        if ours in found:
+            several = f"--column {ours}: two columns are given, {found[ours]!r} and {theirs!r}, and one is read"
+            raise LinnetError(f"{several}: join them in the table (several values in a cell: --separator)")
+        found[ours] = theirs
+    return found
 
 
 def read_sources(

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -47,6 +48,8 @@ from linnet.vocabularies.malformed import Lines, Malformed
 from linnet.vocabularies.table_doubts import Doubts
 
 __all__ = ["COLUMNS", "read_table"]
+
+logger = logging.getLogger(__name__)
 
 COLUMNS = (
     *("id", "name", "synonyms", "types", "definition", "parents", "xrefs"),
@@ -226,12 +229,18 @@ def _cells(lines: Iterator[str], path: str, delimiter: str) -> Iterator[tuple[in
 
 
 def _warn_unused(header: Sequence[str], places: Mapping[str, int], source: _Source) -> None:
-    """Warn of columns whose names are nearly ours: a table that says "synonym" means its synonyms to be read."""
+    """Say which columns are not read, and warn of those whose names are nearly ours: "synonym" means synonyms."""
     free = [ours for ours in COLUMNS if ours not in places]
+    others = []
     for place, theirs in enumerate(header):
-        hint = "" if place in places.values() else did_you_mean(theirs.casefold(), free)
-        if hint:
+        if place in places.values() or not theirs:
+            continue
+        if hint := did_you_mean(theirs.casefold(), free):
             warn(f"{source.path}:1: the column {theirs!r} is not used{hint}")
+        else:
+            others.append(theirs)
+    if others:
+        logger.info("%s: columns that are not read: %s", source.path, ", ".join(others))
 
 
 def _json_rows(lines: Iterator[str], source: _Source, _delimiter: str | None) -> Iterator[tuple[int, Row]]:
