@@ -40,6 +40,19 @@ def test_one_concept(run: Run, mine: Path) -> None:
     assert "changed 1: version" in run("kb", "info", "mine").out
 
 
+def test_names_in_other_languages(run: Run, mine: Path, tmp_path: Path) -> None:
+    assert "changed 1" in run("kb", "add", "mine", "--id", "X:2", "--synonym", "Erkältung", "--language", "de").out
+    run("kb", "add", "mine", "--id", "X:3", "--name", "Ötzi", "--language", "", "--synonym", "Ozzy")
+    kb = KnowledgeBase.open("mine")
+    names = {name.text: name.language for id in ("X:2", "X:3") for name in kb[id].names}
+    assert names == {"Cold": "en", "Common cold": "en", "Erkältung": "de", "Ötzi": "", "Ozzy": ""}
+    done = run("kb", "add", "mine", tmp_path / "x.tsv", "--from", "table", "--language", "de")
+    assert (done.code, "--language, --type, --definition, --parent, --xref are for one concept" in done.err) == (
+        2,
+        True,
+    )
+
+
 def test_a_name_of_a_known_concept_is_said_to_be_a_synonym(run: Run, mine: Path) -> None:
     old = KnowledgeBase.open("mine")["X:1"].name
     out = run("kb", "add", "mine", "--id", "X:1", "--name", "Cold (INN)").out

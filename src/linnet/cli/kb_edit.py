@@ -22,6 +22,7 @@ from linnet.vocabularies.typed_edits import add_by_hand, meant
 __all__ = ["add", "merge", "retire"]
 
 SHOWN = 10  # ids
+ENGLISH = "en"  # as of rows of a table that do not say it
 
 Base = Annotated[str, typer.Argument(help="Name or file of the knowledge base.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Check and count, but change nothing.")]
@@ -35,6 +36,7 @@ def add(
     id: Annotated[str, typer.Option("--id", help="Id of one concept, new or known.")] = "",
     name: Annotated[str, typer.Option(help="Its preferred name; of a known concept, another name.")] = "",
     synonyms: Annotated[list[str] | None, typer.Option("--synonym", help="Another name; repeatable.")] = None,
+    language: Annotated[str, typer.Option(help="Language of --name and --synonym; '' for names of all.")] = ENGLISH,
     types: Annotated[list[str] | None, typer.Option("--type", "--types", help="A semantic type; repeatable.")] = None,
     definition: Annotated[str, typer.Option(help="Its definition.")] = "",
     parents: Annotated[list[str] | None, typer.Option("--parent", help="Id of a parent; repeatable.")] = None,
@@ -55,14 +57,16 @@ def add(
         raise LinnetError(f"--id {id!r} contains a blank: expected a prefix and a local id, such as LOCAL:17")
     one = Concept(
         id.strip(),
-        tuple(Name(text) for text in [name, *(synonyms or [])] if text),
+        tuple(Name(text, language=language.strip()) for text in [name, *(synonyms or [])] if text),
         tuple(types or ()),
         definition,
         tuple(parents or ()),
         tuple(xrefs or ()),
     )
-    if files and one != Concept(""):
-        raise LinnetError("--name, --synonym, --type, --definition, --parent, --xref are for one concept, with --id")
+    if files and (one != Concept("") or language != ENGLISH):
+        raise LinnetError(
+            "--name, --synonym, --language, --type, --definition, --parent, --xref are for one concept, with --id"
+        )
     with _open_edit(kb, dry_run=dry_run, quiet=quiet) as change:
         if id:
             add_by_hand(change, one, named=bool(name))
