@@ -15,11 +15,13 @@ from linnet.cli.kb_download import download_sources
 from linnet.cli.terminal import say
 from linnet.corpora.catalog import corpus_named
 from linnet.corpora.vocabulary import known_corpus
+from linnet.detect.name_search import Search
 from linnet.detect.name_table import NameTable
 from linnet.errors import LinnetError, did_you_mean
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase
 from linnet.kb.tables import shared_names, short_names
+from linnet.text.known_forms import clinical
 from linnet.vocabularies import UNTESTED, VOCABULARIES, reader_of
 from linnet.vocabularies.build import Source, build_from, target
 from linnet.vocabularies.join import JoinReport
@@ -125,10 +127,16 @@ def finish(kb: KnowledgeBase, started: float, *, quiet: bool) -> None:
             have = "name belongs" if count == 1 else "names belong"
             more = "; …" if count > SHOWN else ""
             say(f"  {count:,} {have} to several concepts: {'; '.join(_told(kb, name) for name in shared)}{more}")
-        if short := short_names(kb.file):
+        if short := _not_found(NameTable.of(kb), short_names(kb.file)):
             named = ", ".join([*short[:SHOWN], *(["…"] if len(short) > SHOWN else [])])
             like = f"names written like short forms ({named}): {len(short):,}, found only where the text defines them"
             say(f"  {like}, or with --abbreviations (docs/terminologies.md)")
+
+
+def _not_found(table: NameTable, short: Sequence[str]) -> list[str]:
+    """Return the short forms for which Linnet's own table has no meaning that is a name, too."""
+    search = Search(table)
+    return [text for text in short if not any(search.write_out(one.names, text) for one in clinical().get(text, ()))]
 
 
 def _told(kb: KnowledgeBase, name: str) -> str:
