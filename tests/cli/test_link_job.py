@@ -130,7 +130,9 @@ def test_without_ray(run: Run, recipe: Path, notes: Path, home: Path, tmp_path: 
 
 
 def test_networks_get_as_many_workers_as_memory_holds(monkeypatch: pytest.MonkeyPatch, kb: KnowledgeBase) -> None:
-    device = pytest.importorskip("linnet.nn.device")
+    pytest.importorskip("torch")
+    from linnet.nn import device  # noqa: PLC0415 - imports torch
+
     dictionary, tagger = Pipeline(Dictionary(kb=kb)), Pipeline(Dictionary(kb=kb), Tagger(kb=kb))
     monkeypatch.setenv("LINNET_DEVICE", "cpu")
     monkeypatch.setattr(meter, "available_memory", lambda: 7 << 30)
