@@ -131,7 +131,7 @@ def test_without_ray(run: Run, recipe: Path, notes: Path, home: Path, tmp_path: 
 
 def test_networks_get_as_many_workers_as_memory_holds(monkeypatch: pytest.MonkeyPatch, kb: KnowledgeBase) -> None:
     pytest.importorskip("torch")
-    from linnet.nn import device  # noqa: PLC0415 - imports torch
+    from linnet.nn import device
 
     dictionary, tagger = Pipeline(Dictionary(kb=kb)), Pipeline(Dictionary(kb=kb), Tagger(kb=kb))
     monkeypatch.setenv("LINNET_DEVICE", "cpu")
