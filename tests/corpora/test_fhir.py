@@ -175,7 +175,7 @@ def test_findings_of_the_past_end_before_the_note() -> None:
     assert "_effectiveDateTime" in findings(replace(past, assertion="affirmed"))[0]
 
 
-@pytest.mark.filterwarnings("ignore:.*no prefix")
+@pytest.mark.filterwarnings("ignore:.*without a prefix")
 def test_kinds_and_code_systems() -> None:
     made = findings(
         Mention(0, 9, concepts=("MESH:D008687",), types=("Chemical",)),
@@ -217,7 +217,7 @@ def warnings_of(*mentions: Mention, **options: Any) -> list[str]:
 def test_codes_without_a_prefix() -> None:
     bare, asthma = Mention(14, 20, concepts=("A01",)), Mention(14, 20, concepts=("MONDO:0004979",))
     [told] = warnings_of(bare, bare, asthma)
-    assert told.startswith("1 codes have no prefix, such as 'A01', and so no code system")
+    assert told.startswith("codes without a prefix, such as 'A01': 1; they have no code system")
     assert told.endswith("give systems=no_prefix=URI")
     left_out = replace(bare, assertion="hypothetical")
     assert [told[:10] for told in warnings_of(left_out)] == ["1 mentions"], "no code that is not written"
@@ -398,7 +398,7 @@ LINKED = documents()
 
 @settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 @given(doc=LINKED, kind=st.sampled_from(["Condition", "Observation", "MedicationStatement"]), flag=st.booleans())
-@pytest.mark.filterwarnings("ignore:.*no place in FHIR", "ignore:.*no prefix", "ignore:resources:")
+@pytest.mark.filterwarnings("ignore:.*no place in FHIR", "ignore:.*without a prefix", "ignore:resources:")
 def test_every_bundle_is_valid(doc: Document, kind: str, flag: bool) -> None:
     bundle = pytest.importorskip("fhir.resources.R4B.bundle", reason="fhir.resources is not installed")
     told = dict.fromkeys(("UMLS", "X", "MESH", "NCBIGene"), kind)

@@ -28,6 +28,8 @@ Seen in clinic for [epilepsy].
 [Mikrozephalie] zur Abklärung und [Ataxie].
 [Epilepsie] zur Abklärung stationär, [Fieber] oder [Husten].
 hx of [high blood pressure], [high cholesterol] and [heart disease]
+hx of [raised serum cholesterol]
+[Fieber]-, Husten- und Schnupfensymptomatik
 Keine Allergien, [ADHS] bekannt.
 Keine Dyspnoe, [Ödeme] +
 Keine Dyspnoe, [Ödeme] vorhanden
@@ -161,6 +163,7 @@ PMHx: HTN, [CKD3b].""",
     "negated": """
 [Dyspnoe] -
 [Fever]: -
+[Fever]:-, cough (+)
 [Fever] -, cough +, [rash] –, [clubbing] -ve; [wheeze] (-)
 No [fever], [cough] + [vomiting].
 Asked about [cleft palate] and [hearing loss]; she has neither.

@@ -63,10 +63,8 @@ class Checks:
             why = "without a concept, hypothetical, or nothing of a patient's"
             warn(f"{left:,} mentions have no place in FHIR: {why}")
         if self._bare and NO_PREFIX not in self._systems:
-            said = (
-                f"{len(self._bare):,} codes have no prefix, such as {next(iter(self._bare))!r}, and so no code system"
-            )
-            warn(f"{said}, by which others know codes: give systems={NO_PREFIX}=URI")
+            said = f"codes without a prefix, such as {next(iter(self._bare))!r}: {len(self._bare):,}"
+            warn(f"{said}; they have no code system, by which others know codes: give systems={NO_PREFIX}=URI")
         if self._prefixes:
             self._tell_unmet()
 

@@ -43,7 +43,10 @@ NEAR: Final = 40  # characters before how somebody feels in which it stands who 
 LONGEST: Final = 50  # items of a list that its first line speaks of
 ITEM: Final = re.compile(r"(?:[-*•·▪●◦‣–—+o]|\[[ x]?\]|\(?\d{1,2}[.)]|[a-z][.)])\s")
 NEITHER: Final = re.compile(r"\s*(?:she|he|they) (?:has|have) (?:neither|none of these)\W*")
-MINUS: Final = re.compile(r"\s?:?[ \t]*(?:\([-–−](?:ve)?\)|[-–−](?:ve\b)?)[ \t]*(?:(?P<goes_on>[,;.)])|(?=\n|\Z))")
+MINUS: Final = re.compile(
+    r"[ \t]*(?::[ \t]*)?(?:\([-–−](?:ve)?\)|[-–−]ve\b|(?<=[ \t:])[-–−])"  # *Herz-, Nieren- und Leber…* denies nothing
+    r"[ \t]*(?:(?P<goes_on>[,;.)])|(?=\n|\Z))"
+)
 SIGNED: Final = re.compile(r"[-+–−](?:ve)?\)?[ \t]*[,;]")  # behind another finding of the line
 REACTION: Final = re.compile(r"[(:→–-][^,;.)\n]*\Z")  # in an allergy list: what stands behind the substance
 
