@@ -13,7 +13,7 @@ from linnet.corpora import read, write
 from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.scale.job import Job, run
-from linnet.scale.units import Inputs, Reading, digest_of, units_of
+from linnet.scale.units import Inputs, Reading, digests_of, units_of
 from tests.scale.parts import Inline, marking, seen
 
 
@@ -123,10 +123,10 @@ def test_a_file_of_a_store_that_changed_is_another_input() -> None:
     inputs, digests = Inputs(("memory://changing",)), set()
     for text in (b"A note.", b"B note."):
         fsspec.filesystem("memory").pipe("/changing/a.txt", text)
-        digests.add(digest_of(inputs, units_of(inputs, 2)))
+        digests.add(digests_of(inputs, units_of(inputs, 2))[0])
     assert len(digests) == 2
     one = Inputs(("memory://changing/a.txt",))
-    assert digest_of(one, units_of(one, 2)) == digest_of(one, units_of(one, 2))
+    assert digests_of(one, units_of(one, 2)) == digests_of(one, units_of(one, 2))
 
 
 def test_times_of_tables_need_no_pandas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

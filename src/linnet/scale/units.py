@@ -31,7 +31,6 @@ __all__ = [
     "Inputs",
     "Reading",
     "Unit",
-    "digest_of",
     "digests_of",
     "of_database",
     "place_of",
@@ -141,13 +140,11 @@ def _spans(file: Named, format: str | None, lines: int) -> Iterator[tuple[int, i
     return None if packed else cut(file.path, lines)
 
 
-def digest_of(inputs: Inputs, units: Iterable[Unit]) -> str:
-    """Return a digest of what is read, and how: names, sizes and times of change of files, how they are divided."""
-    return digests_of(inputs, units)[0]
-
-
 def digests_of(inputs: Inputs, units: Iterable[Unit]) -> tuple[str, list[str]]:
-    """Return `digest_of`, and the same of each unit, with what other files say of how its own are read."""
+    """Return a digest of what is read and how, and one of each unit: the same, and what others say of how it is read.
+
+    Of files count names, sizes and times of change, and how they are divided.
+    """
     head = json.dumps([inputs.format, inputs.options]).encode()
     made, each = _digest(head), []
     for unit in units:
