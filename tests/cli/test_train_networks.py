@@ -174,3 +174,54 @@ def test_a_training_that_diverges_is_a_trial_refused(small: Path) -> None:
 def test_what_is_not_trained_cannot_be_chosen(run: Run, small: Path, key: str) -> None:
     small.write_text(small.read_text() + f'[tune]\n"{key}" = [1, 2]\n')
     assert f"tune.{key}: no [[train]] table" in run("tune", small).err
+
+
+# --- a terminology alone ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def alone(tmp_path: Path, home: Path) -> list[str]:
+    """What trains the recipe ontology_only with a network of a few weights on a knowledge base with definitions."""
+    concepts = [
+        Concept("X:1", (Name("fever"),), definition="A fever with a cough."),
+        Concept("X:2", (Name("cough"),), definition="A cough with a fever."),
+    ]
+    kb = build(concepts, tmp_path / "x.kb")
+    encoder = tiny_bert(tmp_path / "tiny", words=["fever", "cough", "with", "the"], layers=1)
+    fast = ("train.tagger.epochs=1", "train.tagger.bf16=false", f"tagger.encoder={encoder}")
+    return ["train", "ontology_only", "--kb", str(kb.path), *(word for one in fast for word in ("--set", one))]
+
+
+def test_a_terminology_and_texts_make_a_pipeline(run: Run, alone: list[str], tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    for number in range(9):
+        (tmp_path / "notes" / f"{number}.txt").write_text(f"Visit {number}: the fever, with the cough.")
+    out = tmp_path / "out"
+    done = run(*alone, "--texts", tmp_path / "notes", "-o", out)
+    assert done.code == 0, done.err
+    card = (out / "card.md").read_text()
+    assert f"texts without annotation: {tmp_path / 'notes'}" in card
+    assert "training documents: 9" in card
+    assert "not used" not in card
+    assert f"trained on 9 documents of {tmp_path / 'notes'}" in done.err
+    linked = tmp_path / "linked.csv"
+    done = run("link", tmp_path / "notes", "--pipeline", out, "--kb", tmp_path / "x.kb", "-o", linked)
+    assert linked.read_text().count("«cough».\",X:2,cough,") == 9, done.err
+    assert "trained on" not in done.err, "nobody has annotated them"
+
+
+def test_without_texts_definitions_are_read(run: Run, alone: list[str], tmp_path: Path) -> None:
+    done = run(*alone, "-o", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert "learning from the 2 definitions of" in done.err
+    build([Concept("X:1", (Name("fever"),))], tmp_path / "bare.kb")
+    done = run(*(word.replace("x.kb", "bare.kb") for word in alone), "-o", tmp_path / "other")
+    assert done.code != 0
+    assert "has no definitions to learn from: name texts that nobody has annotated: --texts" in done.err
+
+
+def test_texts_are_no_gold(run: Run, small: Path, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("A case of fever.")
+    done = run("train", small, "--texts", tmp_path / "note.txt", "-o", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert "training documents without annotation, not used: 1" in (tmp_path / "out" / "card.md").read_text()

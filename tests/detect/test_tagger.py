@@ -6,6 +6,7 @@ import itertools
 import pickle
 import random
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def notes(count: int = 10, seed: int = 0, words: int = 12) -> list[Document]:
 
 
 def fitted(bert: str, kb: KnowledgeBase, docs: list[Document], dev: Any = (), **more: Any) -> Tagger:
-    keywords = {name: more.pop(name) for name in list(more) if name in Tagger.__dataclass_fields__}
+    keywords = {name: more.pop(name) for name in list(more) if name in signature(Tagger).parameters}
     tagger = Tagger(kb=kb, encoder=bert, **{"dictionary": False, **keywords})
     args = {"epochs": 12, "batch": 4, "lr": 5e-3, "schedule": "constant", "dropout": 0.0, **more}
     for _ in tagger.fit(docs, dev, before=Pipeline(), kb=kb, args=args):
@@ -313,3 +314,42 @@ def test_people_keep_their_mentions(bert: str, kb: KnowledgeBase) -> None:
     [after] = Pipeline(tagger)([replace(doc.bare(), mentions=(theirs,))])
     assert theirs in (after.mentions or ())
     assert len(after.mentions or ()) == len(doc.mentions or ())
+
+
+# --- learning from names ---------------------------------------------------------------------------------------------
+
+
+def test_names_teach_where_nobody_has_marked_anything(bert: str, kb: KnowledgeBase) -> None:
+    docs = notes(40)
+    bare = [doc.bare() for doc in docs]
+    tagger = fitted(bert, kb, bare, supervision="names", dev=docs[:5])
+    assert found(tagger, docs) == gold(docs)
+    assert tagger.types == ("Disease", "Drug")
+    assert not tagger.used_dev
+    assert tagger.curve == (1.0, 0.0)
+
+
+def test_gold_is_not_looked_at_where_names_teach(bert: str, kb: KnowledgeBase) -> None:
+    docs = notes(12)
+    one = fitted(bert, kb, docs, supervision="names", epochs=2)
+    two = fitted(bert, kb, [replace(doc, mentions=()) for doc in docs], supervision="names", epochs=2)
+    assert torch.equal(one.network[0].head.weight, two.network[0].head.weight)
+
+
+def test_only_names_that_are_asked_for_teach(bert: str, kb: KnowledgeBase, tmp_path: Path) -> None:
+    docs = notes(20)
+    tagger = fitted(bert, kb, docs, supervision="names", names={"types": ["Drug"]}, epochs=1)
+    assert tagger.types == ("Drug",)
+    tagger.save(tmp_path / "kept")
+    loaded = Tagger.load(tmp_path / "kept", kb=kb)
+    assert (loaded.names, loaded.supervision, loaded.used_dev) == ({"types": ("Drug",)}, "names", False)
+    assert found(loaded, docs) == found(tagger, docs)
+
+
+def test_a_tagger_that_is_told_the_names_cannot_learn_from_them(bert: str, kb: KnowledgeBase) -> None:
+    with pytest.raises(RecipeError, match="dictionary: false is needed"):
+        fitted(bert, kb, notes(2), supervision="names", dictionary=True)
+    with pytest.raises(RecipeError, match=r"names\.typo: unknown field; did you mean 'typos'"):
+        Tagger(kb=kb, names={"typo": True})
+    with pytest.raises(DataError, match="no mention to learn from"):
+        fitted(bert, kb, [Document("1", "nothing of it")], supervision="names")

@@ -7,34 +7,36 @@ import logging
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, cast
 
 import typer
 
 from linnet.cli.common import Metrics, Quiet, Verbose, listen
-from linnet.cli.inputs import refuse_overwriting
+from linnet.cli.inputs import documents, refuse_overwriting
 from linnet.cli.params import collect_changes
 from linnet.cli.times import Time, write_times
 from linnet.cli.tracking import tracking
-from linnet.corpora.splits import dev_documents, split_documents
+from linnet.corpora.splits import dev_documents, split_documents, training_texts
 from linnet.data import Document
-from linnet.errors import RecipeError
+from linnet.errors import LinnetError, RecipeError
 from linnet.fit.curve import CURVE
 from linnet.fit.fitting import Done, Progress
 from linnet.fit.fitting import train as train_all
-from linnet.fit.plan import needs_documents, tasks
+from linnet.fit.plan import Task, needs_documents, needs_gold, tasks
 from linnet.fit.store import first_process
 from linnet.kb import KnowledgeBase
+from linnet.pipeline import Pipeline
 from linnet.recipes.config import load, read_recipe, recipes
 from linnet.recipes.recipe import Recipe
+from linnet.train.from_kb import definitions
 
 __all__ = ["Data", "OtherCorpus", "Params", "train"]
 
 logger = logging.getLogger(__name__)
 
-OWN = "own_letters, own_lexical, own"  # recipes for documents of one's own
+OWN = "own_letters, own_lexical, own, ontology_only"  # recipes for documents of one's own
 EVERY = 10.0  # seconds between lines of progress
 
 Data = Annotated[
@@ -47,6 +49,12 @@ OtherCorpus = Annotated[
 Params = Annotated[
     Path | None,
     typer.Option(help="Parameters of n-grams and cross-encoders: a params.json of entitytools; --set overrides it."),
+]
+Texts = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Texts that nobody has annotated, for parts that learn from such: a file, folder or glob; repeatable."
+    ),
 ]
 Folds = Annotated[
     int | None,
@@ -62,6 +70,7 @@ def train(
     output: Annotated[Path, typer.Option("--output", "-o", help="New folder for the trained pipeline.")],
     kb: Annotated[str | None, typer.Option(help="Knowledge base instead of the recipe's: a name or a file.")] = None,
     corpus: OtherCorpus = None,
+    texts: Texts = None,
     data: Data = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="Change a key of the recipe, decide.threshold=0.9; repeatable.")
@@ -85,14 +94,15 @@ def train(
     read = read_recipe(recipe, changes=changes)
     learned = (f"{read.learns_from}/{split}.*" for split in ("train", "dev"))
     curve = metrics and metrics.with_suffix(".curve.csv")
-    refuse_overwriting([None if recipe in recipes() else recipe, params, *learned], [output, metrics, curve])
+    inputs = [None if recipe in recipes() else recipe, params, *learned, *(texts or ())]
+    refuse_overwriting(inputs, [output, metrics, curve])
     if read.trained_by:
         raise RecipeError(recipe, [f"trained_by: its parts come from {read.trained_by!r}; train that recipe"])
     pipeline = load(recipe, kb=read.open_kb(data=data) if kb is None else kb, changes=changes)
     todo = tasks(pipeline, read.train, source=recipe, seed=read.seed)
     if not todo:
         raise RecipeError(recipe, [f"pipeline: no part learns, so there is nothing to train; {OWN} learn"])
-    if not read.learns_from and (folds is not None or needs_documents(pipeline, todo)):
+    if not read.learns_from and (folds is not None or needs_gold(pipeline, todo)):
         raise RecipeError(recipe, ["corpus: missing; name the corpus to train on: --corpus, or corpus in the recipe"])
     follow = functools.partial(_follow, read, metrics=metrics, wandb=wandb, tensorboard=tensorboard)
     if folds is not None:
@@ -102,18 +112,24 @@ def train(
         cross_validate(recipe, kb_used, read.learns_from, data, folds, output, changes, follow=follow, quiet=quiet)
         return
     docs, dev = _documents(read.learns_from, data)
+    docs += training_texts(read.train_texts, docs, data=data)
+    docs += _unannotated(texts or (), pipeline, todo, alone=not docs)
     if read.chosen_on == "dev":
         pipeline.seen = pipeline.seen.with_documents(dev=list(dev_documents(read.corpus, data=data)))
-    told = f"{read.learns_from}, split train" if read.learns_from else "none, the knowledge base alone"
+    named = [*read.train_texts, *(texts or ())]
+    nothing = "none" if named else "none, the knowledge base alone"
+    told = f"{read.learns_from}, split train" if read.learns_from else nothing
     about = [f"recipe: {recipe}", f"corpus: {told}", f"seed: {read.seed}"]
-    taught = sum(doc.mentions is not None for doc in docs)
+    about += [f"texts without annotation: {', '.join(named)}"] if named else []
+    taught = sum(doc.mentions is not None for doc in docs) if needs_gold(pipeline, todo) else len(docs)
     if taught < len(docs):
         about.append(f"training documents without annotation, not used: {len(docs) - taught:,}")
     follow(train_all(pipeline, todo, docs, dev, output=output, about=about), documents=len(docs))
     if first and curve is not None and (output / CURVE).exists():
         shutil.copyfile(output / CURVE, curve)
     some = f"{taught:,} documents" if taught == len(docs) else f"{taught:,} annotated of {len(docs):,} documents"
-    logger.info("%s: trained on %s", output, f"{some} of {read.learns_from}" if docs else "the knowledge base alone")
+    where = ", ".join([*([read.learns_from] if read.learns_from else []), *named])
+    logger.info("%s: trained on %s", output, f"{some} of {where}" if where else "the knowledge base alone")
 
 
 def _follow(
@@ -142,6 +158,22 @@ def _documents(corpus: str, data: Path | None) -> tuple[list[Document], list[Doc
     if not corpus:
         return [], []
     return list(split_documents(corpus, split="train", data=data)), list(dev_documents(corpus, data=data))
+
+
+def _unannotated(texts: Sequence[str], pipeline: Pipeline, todo: Sequence[Task], *, alone: bool) -> list[Document]:
+    """Return texts without what people marked in them; without any, where nothing else is there, definitions.
+
+    Raises:
+        LinnetError: parts learn from texts, and there are none.
+    """
+    if texts or not alone or not needs_documents(pipeline, todo):
+        return [doc.bare() for doc in documents(texts, None)]
+    kb = cast("KnowledgeBase", pipeline.kb)
+    found = list(definitions(kb))
+    if not found:
+        raise LinnetError(f"{kb.path} has no definitions to learn from: name texts that nobody has annotated: --texts")
+    logger.info("no --texts: learning from the %s definitions of %s", f"{len(found):,}", kb.path)
+    return found
 
 
 def _log_progress(news: Iterable[Progress | Done]) -> Iterator[Progress | Done]:

@@ -18,7 +18,16 @@ from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.home import expanded
 from linnet.text.normalise import one_line
 
-__all__ = ["dev_documents", "folds", "has_split", "own_documents", "repeated", "split", "split_documents"]
+__all__ = [
+    "dev_documents",
+    "folds",
+    "has_split",
+    "own_documents",
+    "repeated",
+    "split",
+    "split_documents",
+    "training_texts",
+]
 
 
 def split(docs: Sequence[Document], shares: Mapping[str, float], *, seed: int = 13) -> dict[str, list[Document]]:
@@ -140,6 +149,27 @@ def split_documents(corpus: str, *, split: str, data: str | Path | None = None) 
         wanted = f"expected one file or folder called {split}, such as {split}.jsonl"
         raise FormatError(folder, f"{wanted}, found {found}; linnet corpus split makes them of one set of documents")
     yield from map(_taught, read(places[0]))
+
+
+def training_texts(
+    corpora: Sequence[str], beside: Sequence[Document] = (), *, data: str | Path | None = None
+) -> list[Document]:
+    """Return the training documents of corpora without what people marked in them.
+
+    One whose id or text is that of an earlier one, or of one of `beside`, is left out.
+
+    Raises:
+        LinnetError: an unknown corpus.
+        FormatError: its files are not there, or damaged.
+    """
+    ids, texts = {doc.id for doc in beside}, {one_line(doc.text) for doc in beside}
+    made = []
+    for doc in (doc for corpus in corpora for doc in split_documents(corpus, split="train", data=data)):
+        if doc.id not in ids and one_line(doc.text) not in texts:
+            ids.add(doc.id)
+            texts.add(one_line(doc.text))
+            made.append(doc.bare())
+    return made
 
 
 def own_documents(source: str | Path) -> Iterator[Document]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -14,8 +15,10 @@ import numpy as np
 
 from linnet.data import Document, Mention, Span, mention_id
 from linnet.detect.dictionary import Dictionary
+from linnet.detect.silver import silver
 from linnet.detect.tagger_args import TaggerArgs
-from linnet.errors import RecipeError
+from linnet.errors import RecipeError, did_you_mean
+from linnet.frozen import EMPTY, FrozenDict
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Component, Detector, Pipeline, Step
 from linnet.pipeline.learner import made_once
@@ -48,6 +51,8 @@ class Tagger(NetworkComponent[list[Any]], Detector):
         scheme: labels of words: ``BIO``, ``BIOES`` or ``BILOU``.
         decoding: ``viterbi``, the best labels that the scheme allows, or ``crf``, which learns what follows what.
         dictionary: words of names of the knowledge base are marked as such for the network.
+        names: keywords of that dictionary (`linnet.Dictionary`), and of the one that teaches where ``supervision`` is
+            ``names``: ``{under = ["HP:0000118"]}``.
         typed: learn the types of mentions, or whether there is one alone.
         lstm: size of a bidirectional LSTM above the encoder, each way; 0 = none.
         window: word pieces that are read at once; 0 = as many as the encoder reads.
@@ -64,6 +69,7 @@ class Tagger(NetworkComponent[list[Any]], Detector):
     scheme: Literal["BIO", "BIOES", "BILOU"] = "BIOES"
     decoding: Literal["viterbi", "crf"] = "viterbi"
     dictionary: bool = True
+    names: Mapping[str, Any] = EMPTY
     typed: bool = True
     lstm: int = 0
     window: int = 0
@@ -72,9 +78,10 @@ class Tagger(NetworkComponent[list[Any]], Detector):
     types: tuple[str, ...] = field(default=(), init=False)
     marks: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # of dictionary matches, in order
     curve: tuple[float, float] = field(default=NEUTRAL, init=False)
+    supervision: str = field(default="gold", init=False)
 
     KEPT = frozenset({"network", "_tokens"})
-    LEARNED = frozenset({"encoder", "scheme", "dictionary", "typed", "lstm"})
+    LEARNED = frozenset({"encoder", "scheme", "dictionary", "names", "typed", "lstm"})
 
     def __post_init__(self) -> None:
         narrow = 0 != self.window < NARROWEST
@@ -82,6 +89,10 @@ class Tagger(NetworkComponent[list[Any]], Detector):
         if not 0 <= self.min_probability <= 1:
             problems.append(f"min_probability: {self.min_probability} must be from 0 to 1")
         problems += [] if self.lstm >= 0 else [f"lstm: {self.lstm} must be 0 or more"]
+        self.names = FrozenDict(self.names)
+        known = [name for name in signature(Dictionary).parameters if name != "kb"]
+        unknown = [name for name in self.names if name not in known]
+        problems += [f"names.{name}: unknown field{did_you_mean(name, known)}" for name in unknown]
         if problems:
             raise RecipeError("tagger", problems)
 
@@ -92,7 +103,7 @@ class Tagger(NetworkComponent[list[Any]], Detector):
 
     @made_once
     def _names(self) -> Dictionary:
-        return Dictionary(kb=self.kb)
+        return Dictionary(kb=self.kb, **self.names)
 
     # --- network -----------------------------------------------------------------------------------------------------
 
@@ -173,13 +184,15 @@ class Tagger(NetworkComponent[list[Any]], Detector):
 
     def read(self, docs: Sequence[Document]) -> list[Text]:
         """Return documents as words and word pieces, with what the dictionary says of them."""
-        known = None
-        if self.dictionary:
-            asked = list(docs)
-            for part in Pipeline(self._names).front:
-                asked = part(asked)
-            known = self._names.detect(asked)
+        known = self._matches(docs) if self.dictionary else None
         return read(docs, self._reading, known=known, features=self.features)
+
+    def _matches(self, docs: Sequence[Document]) -> list[list[Mention]]:
+        """Return the names that the dictionary finds."""
+        asked = list(docs)
+        for part in Pipeline(self._names).front:
+            asked = part(asked)
+        return self._names.detect(asked)
 
     @property
     def _reading(self) -> WordPieces:
@@ -244,18 +257,45 @@ class Tagger(NetworkComponent[list[Any]], Detector):
     ) -> Iterator[Step]:
         """Train the networks on the mentions of `train`; the probabilities are calibrated on `dev`, if there is any.
 
+        Where ``supervision`` is ``names``, nobody need have marked `train`, and `dev` is not looked at.
+
         Raises:
             RecipeError: `args` that neither this training nor the loop knows.
             DataError: no mention to learn from.
         """
         from linnet.detect.tagger_network import fit  # noqa: PLC0415 - imports torch
 
+        own, _ = TaggerArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
+        self.supervision = own.supervision
+        if own.supervision == "names":
+            train, dev = self._silver([doc.bare() for doc in train]), ()
         self.curve, self.network = NEUTRAL, []
         kinds = {mention.types[0] for doc in train for mention in doc.mentions or () if mention.types}
         self.types = tuple(sorted(kinds)) if self.typed else ()
         known = sorted(self.kb.types() or ("",)) if self.dictionary else ()
         self.marks = tuple(f"{place}-{kind}" for kind in known for place in KINDS)
         self.curve = yield from fit(self, train, dev, args=args)
+
+    def _silver(self, docs: Sequence[Document]) -> list[Document]:
+        """Return documents with what the names of the knowledge base say of them.
+
+        Raises:
+            RecipeError: the network would be told where these names are.
+        """
+        if self.dictionary:
+            raise RecipeError("tagger", ["dictionary: false is needed for supervision = 'names', which it would copy"])
+        found = self._matches(docs)
+        return silver(docs, found, names=(name.text for name in self.kb.names()))
+
+    @classmethod
+    def needs_gold(cls, args: Mapping[str, Any]) -> bool:
+        """Return whether people have to have marked the mentions of the documents that it learns from."""
+        return args.get("supervision") != "names"
+
+    @property
+    def used_dev(self) -> bool:
+        """Whether it has chosen or calibrated on the dev documents."""
+        return self.supervision == "gold"
 
     @classmethod
     def check(cls, args: Mapping[str, Any]) -> None:
@@ -273,12 +313,19 @@ class Tagger(NetworkComponent[list[Any]], Detector):
 
     def learned_values(self) -> dict[str, Any]:
         """Return the types it tells apart, its features, and how sure it is how often right."""
-        return {**super().learned_values(), "types": self.types, "marks": self.marks, "curve": self.curve}
+        return {
+            **super().learned_values(),
+            "types": self.types,
+            "marks": self.marks,
+            "curve": self.curve,
+            "supervision": self.supervision,
+        }
 
     def restore_values(self, values: Mapping[str, Any]) -> None:
         """Take what `learned_values` gave."""
         super().restore_values(values)
         self.types, self.marks = tuple(map(str, values["types"])), tuple(map(str, values["marks"]))
+        self.supervision = str(values.get("supervision", "gold"))  # which older folders do not say
         slope, shift = map(float, values["curve"])
         if not np.isfinite([slope, shift]).all():
             raise ValueError(f"the curve {values['curve']} is no finite numbers")

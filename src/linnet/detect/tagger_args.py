@@ -18,6 +18,8 @@ class TaggerArgs(PartArgs):
     """What the training of a tagger is told beside `linnet.train.args.TrainArgs`.
 
     Args:
+        supervision: what says which words are mentions: ``gold``, people; or ``names``, the matches of the dictionary,
+            in documents that need no annotation (`linnet.detect.silver`). Nothing is chosen or calibrated then.
         outside_weight: of words outside of mentions in the loss; 1 = as much as others.
         regularisation: ``r-drop``, two passes with different dropout must agree (Liang et al. 2021); ``adversarial``, a
             second pass with embeddings moved against the gradient (Miyato et al. 2017).
@@ -35,6 +37,7 @@ class TaggerArgs(PartArgs):
 
     SOURCE: ClassVar[str] = "tagger"
 
+    supervision: Literal["gold", "names"] = "gold"
     outside_weight: float = Field(default=1.0, ge=0, le=100)
     regularisation: Literal["none", "r-drop", "adversarial"] = "none"
     strength: float = Field(default=1.0, ge=0, le=100)

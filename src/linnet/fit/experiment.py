@@ -14,6 +14,7 @@ from pathlib import Path
 import linnet
 from linnet.corpora import read, write
 from linnet.corpora.catalog import CORPORA, corpus_files, corpus_named, read_corpus, splits_of
+from linnet.corpora.splits import training_texts
 from linnet.data import Document
 from linnet.errors import FormatError, RecipeError, did_you_mean
 from linnet.evaluate import About, Options, Report, evaluate
@@ -106,8 +107,9 @@ class Experiment:
         if not corpus_named(recipe.corpus):
             found = f"unknown corpus {recipe.corpus!r}" if recipe.corpus else "missing"
             raise RecipeError(self.source, [f"corpus: {found}; reproduce needs one of {', '.join(CORPORA)}"])
-        if recipe.train_corpus and not corpus_named(recipe.train_corpus):
-            raise RecipeError(self.source, [f"train_corpus: unknown corpus {recipe.train_corpus!r}"])
+        for name, corpora in (("train_corpus", [recipe.train_corpus]), ("train_texts", recipe.train_texts)):
+            if unknown := [corpus for corpus in corpora if corpus and not corpus_named(corpus)]:
+                raise RecipeError(self.source, [f"{name}: unknown corpus {unknown[0]!r}"])
         if recipe.trained_by:
             self._check_teacher(recipe, read_recipe(recipe.trained_by))
         if self.split not in splits_of(recipe.corpus):
@@ -224,6 +226,7 @@ class Experiment:
             list(read_corpus(corpus, split=split, data=self.data)) if split in shown else []
             for split in ("train", "dev")
         )
+        train += training_texts(recipe.train_texts, train, data=self.data)
         output = self.folder / MODEL
         if output.exists():
             shutil.rmtree(output)  # of other inputs
@@ -233,7 +236,8 @@ class Experiment:
                 "%s: %s not fitted, because the scores are measured on the dev documents", self.source, ", ".join(kept)
             )
             todo = [task for task in todo if learner_at(pipeline, task.place).LEARNS_FROM == "train"]
-        about = (f"recipe: {self.source}", f"corpus: {corpus}, split train", f"seed: {recipe.seed}")
+        about = [f"recipe: {self.source}", f"corpus: {corpus}, split train", f"seed: {recipe.seed}"]
+        about += [f"texts without annotation: {', '.join(recipe.train_texts)}"] if recipe.train_texts else []
         for news in fit(pipeline, todo, train, dev, output=output, about=about):
             if isinstance(news, Done):
                 logger.info("%s: trained %s in %.1f s", self.source, news.part, news.seconds)
@@ -246,8 +250,9 @@ class Experiment:
 
     def _learned_from(self, recipe: Recipe) -> list[str]:
         """Return a hash of the files of each split that parts learn from."""
-        corpus = recipe.learns_from
-        return [_content(corpus_files(corpus, split=split, data=self.data)) for split in self._usable_splits(recipe)]
+        splits = [(recipe.learns_from, split) for split in self._usable_splits(recipe)]
+        splits += [(corpus, "train") for corpus in recipe.train_texts]
+        return [_content(corpus_files(corpus, split=split, data=self.data)) for corpus, split in splits]
 
     def _predict(self, pipeline: Pipeline, gold: Sequence[Document], kb: KnowledgeBase) -> None:
         logger.info("%s: linking %s documents of %s", self.source, f"{len(gold):,}", self.split)

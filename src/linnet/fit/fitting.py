@@ -25,7 +25,7 @@ from typing import Any, cast
 from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.fit.curve import CURVE, Curve
-from linnet.fit.plan import Task, learner_at, part_at, with_part
+from linnet.fit.plan import Task, annotated, learner_at, part_at, with_part
 from linnet.fit.preflight import check_teachable, shared
 from linnet.fit.store import Finished, corpus_version, first_process
 from linnet.home import read_json, real_path
@@ -351,7 +351,7 @@ def _note_seen(
 ) -> Iterator[str]:
     """Have a trained pipeline know which documents it has seen, and yield what its card says of them."""
     chosen = [task.label for task in done if learner_at(pipeline, task.place).used_dev] if dev else []
-    pipeline.seen = pipeline.seen.with_documents(train=docs, dev=dev if chosen else ())
+    pipeline.seen = pipeline.seen.with_documents(train=annotated(pipeline, done, docs), dev=dev if chosen else ())
     yield f"training documents: {len(docs):,}, version {corpus_version(docs)}"
     if chosen:
         version = corpus_version(dev)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from linnet.data import Document
 from linnet.errors import RecipeError, did_you_mean
 from linnet.pipeline import Pipeline
 from linnet.pipeline.component import Component
@@ -14,10 +15,12 @@ from linnet.recipes import config
 
 __all__ = [
     "Task",
+    "annotated",
     "from_dev",
     "learner_at",
     "learners",
     "needs_documents",
+    "needs_gold",
     "part_at",
     "parts_of",
     "tasks",
@@ -137,6 +140,16 @@ def from_dev(pipeline: Pipeline, todo: Sequence[Task]) -> list[str]:
 def needs_documents(pipeline: Pipeline, todo: Sequence[Task]) -> bool:
     """Return whether a part to train learns from documents, not from the knowledge base alone."""
     return any(learner_at(pipeline, task.place).needs_documents(task.args) for task in todo)
+
+
+def needs_gold(pipeline: Pipeline, todo: Sequence[Task]) -> bool:
+    """Return whether a part to train learns from what people marked in documents."""
+    return any(learner_at(pipeline, task.place).needs_gold(task.args) for task in todo)
+
+
+def annotated(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document]) -> list[Document]:
+    """Return the documents whose annotation teaches: scores measured on them would be too high."""
+    return [doc for doc in docs if doc.mentions is not None] if needs_gold(pipeline, todo) else []
 
 
 def parts_of(pipeline: Pipeline) -> list[Component]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from linnet.data import Document
 from linnet.errors import LinnetError, RecipeError
-from linnet.fit.plan import Task, from_dev, learner_at, needs_documents
+from linnet.fit.plan import Task, from_dev, learner_at, needs_documents, needs_gold
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.text.normalise import one_line
@@ -46,6 +46,8 @@ def check_teachable(
     if not needs_documents(pipeline, todo):
         return
     _check_ids(docs)
+    if not needs_gold(pipeline, todo):
+        return
     if both := shared(docs, dev):
         told = f"{both:,} of the {len(dev):,} dev documents have the text of a training document"
         logger.warning("%s: what is chosen or calibrated on them is too sure; corpus split keeps copies together", told)

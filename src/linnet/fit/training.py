@@ -10,7 +10,7 @@ from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.fit.fitting import Done, Progress, fit_part
 from linnet.fit.fitting import train as train_into
-from linnet.fit.plan import Task, learner_at, tasks
+from linnet.fit.plan import Task, annotated, learner_at, tasks
 from linnet.fit.preflight import check_teachable
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
@@ -68,7 +68,7 @@ def train(
     if output is None:
         train_in_place(made, todo, docs, dev, progress=progress)
         used_dev = any(learner_at(made, task.place).used_dev for task in todo)
-        made.seen = made.seen.with_documents(train=docs, dev=dev if used_dev else ())
+        made.seen = made.seen.with_documents(train=annotated(made, todo, docs), dev=dev if used_dev else ())
         return made
     for news in train_into(made, todo, docs, dev, output=Path(output), about=(f"pipeline: {source}",)):
         if progress:

@@ -250,6 +250,11 @@ class Learner:
         return stage not in cls.STAGES or cls.STAGES[stage].documents
 
     @classmethod
+    def needs_gold(cls, args: Mapping[str, Any]) -> bool:
+        """Return whether a training with these arguments learns from what people marked in documents."""
+        return cls.needs_documents(args)
+
+    @classmethod
     def check(cls, args: Mapping[str, Any]) -> None:
         """Refuse wrong arguments of `fit` before anything is trained; a part with arguments but no stages overrides it.
 

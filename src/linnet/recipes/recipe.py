@@ -187,7 +187,8 @@ class Recipe(BaseModel):
     """One experiment: corpus, knowledge base (trained folders name its version), pipeline, and the scores to reach.
 
     ``kb`` is a name, a file, or the sources it is built from; ``train`` says which parts learn, ``train_corpus`` from
-    which corpus' train split where it is not the recipe's own; ``trained_by`` names another recipe whose trained parts
+    which corpus' train split where it is not the recipe's own, ``train_texts`` of which corpora the training texts are
+    read as well, without what people marked; ``trained_by`` names another recipe whose trained parts
     are taken instead; ``tune`` is what ``linnet tune`` chooses from (`Parameter`), ``chosen_on`` the split it
     chose on; ``allow`` restricts the answers; ``packages`` says which other packages a trained folder's components are
     of; a metric in ``expect`` is named after its
@@ -208,6 +209,7 @@ class Recipe(BaseModel):
     pipeline: list[dict[str, Any]] = Field(min_length=1)
     train: list[dict[str, Any]] = Field(default_factory=list)
     train_corpus: str = ""
+    train_texts: list[str] = Field(default_factory=list)
     trained_by: str = ""
     tune: dict[str, Parameter] = Field(default_factory=dict)
     chosen_on: str = ""

@@ -8,16 +8,17 @@ concept is asked for once a pass, so that an epoch is as long as the knowledge b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from linnet.data import Document
 from linnet.kb import KnowledgeBase
 from linnet.text.contexts import InContext
 
-__all__ = ["BY_DEFINITION", "BY_SYNONYM", "FromKb", "KbExample"]
+__all__ = ["BY_DEFINITION", "BY_SYNONYM", "FromKb", "KbExample", "definitions"]
 
 BY_DEFINITION = (
     "{name} is defined as {context}",
@@ -111,3 +112,19 @@ class FromKb:
         template = templates[int(rng.integers(len(templates)))]
         left, right = (side.replace("{context}", context) for side in template.split(NAME))
         return KbExample(InContext(left, mention, right), self.names[place], concept)
+
+
+def definitions(kb: KnowledgeBase) -> Iterator[Document]:
+    """Yield the definition of each concept that has one as a document, named after the concept.
+
+    >>> import linnet, tempfile
+    >>> from linnet.kb.build import build
+    >>> fever = linnet.Concept("X:1", (linnet.Name("Fever"),), definition="A body that is too warm.")
+    >>> [doc] = definitions(build([fever], tempfile.mkdtemp() + "/one.kb"))
+    >>> doc.id, doc.text
+    ('X:1', 'A body that is too warm.')
+    """
+    for row in range(len(kb)):
+        concept = kb[row]
+        if concept.definition.strip():
+            yield Document(concept.id, concept.definition)
