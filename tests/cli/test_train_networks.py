@@ -206,7 +206,7 @@ def test_a_terminology_and_texts_make_a_pipeline(run: Run, alone: list[str], tmp
     assert f"trained on 9 documents of {tmp_path / 'notes'}" in done.err
     linked = tmp_path / "linked.csv"
     done = run("link", tmp_path / "notes", "--pipeline", out, "--kb", tmp_path / "x.kb", "-o", linked)
-    assert linked.read_text().count("«cough».\",X:2,cough,") == 9, done.err
+    assert linked.read_text().count('«cough».",X:2,cough,') == 9, done.err
     assert "trained on" not in done.err, "nobody has annotated them"
 
 
