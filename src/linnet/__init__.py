@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from linnet.detect.flair import Flair
     from linnet.detect.gold import Gold
     from linnet.detect.hf_tagger import HfTagger
+    from linnet.detect.linkable import Linkable
     from linnet.detect.spacy import Spacy
     from linnet.detect.tagger import Tagger
     from linnet.evaluate import Report, evaluate
@@ -133,6 +134,7 @@ __all__ = [
     "Joint",
     "KnowledgeBase",
     "Lexical",
+    "Linkable",
     "Mention",
     "Name",
     "NetworkComponent",

@@ -30,6 +30,7 @@ from linnet.detect.dictionary import Dictionary
 from linnet.detect.flair import Flair
 from linnet.detect.gold import Gold
 from linnet.detect.hf_tagger import HfTagger
+from linnet.detect.linkable import Linkable
 from linnet.detect.spacy import Spacy
 from linnet.detect.tagger import Tagger
 from linnet.errors import KnowledgeBaseError, LinnetWarning, PipelineError
@@ -209,6 +210,10 @@ CASES: dict[str, list[Make]] = {
         ),
     ],
     "lexical": [lambda kb: trained(Lexical(kb=kb), kb), lambda kb: trained(Lexical(kb=kb, omit=("aliases",)), kb)],
+    "linkable": [
+        lambda kb: Linkable([Dictionary(kb=kb), Ngram(kb=kb)]),
+        lambda kb: Linkable([HfTagger(model=classifier()), Fuse([Exact(kb=kb), Ngram(kb=kb)])], min_score=0.3),
+    ],
     "ngram": [lambda kb: Ngram(kb=kb), lambda kb: Ngram(kb=kb, k=2, ngram_range=(3, 3), min_df=2)],
     "sentences": [lambda kb: Sentences()],
     "tagger": [

@@ -39,6 +39,7 @@ COMPONENTS = {
     "hf_tagger": "linnet.detect.hf_tagger:HfTagger",
     "hierarchical": "linnet.joint.hierarchical:Hierarchical",
     "lexical": "linnet.rerank.lexical:Lexical",
+    "linkable": "linnet.detect.linkable:Linkable",
     "ngram": "linnet.retrieve.ngram:Ngram",
     "sentences": "linnet.pipeline.pipeline:Sentences",
     "spacy": "linnet.detect.spacy:Spacy",
