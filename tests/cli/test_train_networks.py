@@ -225,3 +225,13 @@ def test_texts_are_no_gold(run: Run, small: Path, tmp_path: Path) -> None:
     done = run("train", small, "--texts", tmp_path / "note.txt", "-o", tmp_path / "out")
     assert done.code == 0, done.err
     assert "training documents without annotation, not used: 1" in (tmp_path / "out" / "card.md").read_text()
+
+
+def test_a_pipeline_taught_by_some_names_is_loaded(run: Run, alone: list[str], tmp_path: Path) -> None:
+    done = run(*alone, "--set", 'tagger.names={short_forms=["clinical"]}', "-o", tmp_path / "out")
+    assert done.code == 0, done.err
+    link = ("link", "A fever.", "--pipeline", tmp_path / "out", "--kb", tmp_path / "x.kb")
+    done = run(*link)
+    assert done.code == 0, done.err
+    done = run(*link, "--set", "tagger.names={}")
+    assert "tagger.names: was trained with {'short_forms': ('clinical',)}, not with {}" in done.err

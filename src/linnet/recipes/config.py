@@ -20,6 +20,7 @@ from typing import Any, cast, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from linnet.errors import DataError, FormatError, KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
+from linnet.frozen import freeze
 from linnet.home import PIPELINE_NAME, SEVERAL, pipelines_folder, read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Component, Pipeline, Stage
@@ -387,7 +388,7 @@ def _make(
 def _apply_keywords(name: str, component: Stage, keywords: Mapping[str, Any]) -> Stage:
     """Return a loaded component with the keywords of its table, which ``--set`` may have changed since it was saved."""
     had = component.keywords
-    was = [(key, had[key], value) for key, value in keywords.items() if key in component.LEARNED]
+    was = [(key, freeze(had[key]), freeze(value)) for key, value in keywords.items() if key in component.LEARNED]
     wrong = [f"{name}.{key}: was trained with {old!r}, not with {new!r}" for key, old, new in was if old != new]
     if wrong:
         raise RecipeError("trained folder", [*wrong, "what was learned depends on this: leave it, or train again"])
