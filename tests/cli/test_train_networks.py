@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from linnet.corpora import read
-from linnet.data import Concept, Name
+from linnet.corpora import read, write
+from linnet.data import Concept, Document, Mention, Name
 from linnet.evaluate import Report
 from linnet.fit import fitting
 from linnet.fit.plan import tasks
 from linnet.fit.tuning import Search, tune
 from linnet.kb.build import build
-from linnet.recipes.config import load, read_recipe
+from linnet.recipes.config import load, read_recipe, recipes
 from tests.tiny_models import tiny_bert
 
 from .conftest import Run
@@ -235,3 +235,22 @@ def test_a_pipeline_taught_by_some_names_is_loaded(run: Run, alone: list[str], t
     assert done.code == 0, done.err
     done = run(*link, "--set", "tagger.names={}")
     assert "tagger.names: was trained with {'short_forms': ('clinical',)}, not with {}" in done.err
+
+
+def test_texts_that_one_of_several_parts_learns_from_are_used(
+    run: Run, alone: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    recipe = Path("mixed.toml")
+    text = (
+        recipes()["ontology_only"].read_text().replace('[[pipeline]]\nuse = "context"', '[[pipeline]]\nuse = "lexical"')
+    )
+    recipe.write_text(f'{text}[[train]]\npart = "lexical"\n')
+    mention = Mention(4, 9, source="gold", concepts=("X:1",))
+    Path("corpus").mkdir()
+    write((Document(f"n{n}", f"The fever, {n}.", mentions=(mention,)) for n in range(60)), Path("corpus/train.jsonl"))
+    Path("note.txt").write_text("The cough with the fever.")
+    done = run("train", recipe, *alone[2:], "--corpus", "corpus", "--texts", "note.txt", "-o", "out")
+    assert done.code == 0, done.err
+    assert "not used" not in Path("out/card.md").read_text()
+    assert "trained on 61 documents of corpus, note.txt" in done.err

@@ -24,7 +24,7 @@ from linnet.errors import LinnetError, RecipeError
 from linnet.fit.curve import CURVE
 from linnet.fit.fitting import Done, Progress
 from linnet.fit.fitting import train as train_all
-from linnet.fit.plan import Task, needs_documents, needs_gold, tasks
+from linnet.fit.plan import Task, needs_documents, needs_gold, needs_texts, tasks
 from linnet.fit.store import first_process
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
@@ -121,7 +121,7 @@ def train(
     told = f"{read.learns_from}, split train" if read.learns_from else nothing
     about = [f"recipe: {recipe}", f"corpus: {told}", f"seed: {read.seed}"]
     about += [f"texts without annotation: {', '.join(named)}"] if named else []
-    taught = sum(doc.mentions is not None for doc in docs) if needs_gold(pipeline, todo) else len(docs)
+    taught = len(docs) if needs_texts(pipeline, todo) else sum(doc.mentions is not None for doc in docs)
     if taught < len(docs):
         about.append(f"training documents without annotation, not used: {len(docs) - taught:,}")
     follow(train_all(pipeline, todo, docs, dev, output=output, about=about), documents=len(docs))

@@ -21,6 +21,7 @@ __all__ = [
     "learners",
     "needs_documents",
     "needs_gold",
+    "needs_texts",
     "part_at",
     "parts_of",
     "tasks",
@@ -145,6 +146,12 @@ def needs_documents(pipeline: Pipeline, todo: Sequence[Task]) -> bool:
 def needs_gold(pipeline: Pipeline, todo: Sequence[Task]) -> bool:
     """Return whether a part to train learns from what people marked in documents."""
     return any(learner_at(pipeline, task.place).needs_gold(task.args) for task in todo)
+
+
+def needs_texts(pipeline: Pipeline, todo: Sequence[Task]) -> bool:
+    """Return whether a part to train learns from documents whose mentions nobody has marked."""
+    parts = [(learner_at(pipeline, task.place), task.args) for task in todo]
+    return any(part.needs_documents(args) and not part.needs_gold(args) for part, args in parts)
 
 
 def annotated(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document]) -> list[Document]:
