@@ -221,7 +221,7 @@ def test_without_texts_definitions_are_read(run: Run, alone: list[str], tmp_path
 
 
 def test_texts_are_no_gold(run: Run, small: Path, tmp_path: Path) -> None:
-    (tmp_path / "note.txt").write_text("A case of fever.")
+    (tmp_path / "note.txt").write_text("No case of fever.")
     done = run("train", small, "--texts", tmp_path / "note.txt", "-o", tmp_path / "out")
     assert done.code == 0, done.err
     assert "training documents without annotation, not used: 1" in (tmp_path / "out" / "card.md").read_text()
@@ -254,3 +254,17 @@ def test_texts_that_one_of_several_parts_learns_from_are_used(
     assert done.code == 0, done.err
     assert "not used" not in Path("out/card.md").read_text()
     assert "trained on 61 documents of corpus, note.txt" in done.err
+
+
+def test_texts_are_files_and_splits_that_are_not_there_already(
+    run: Run, alone: list[str], small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run(*alone, "--texts", "nots", "-o", "none")
+    assert "--texts nots: there is no such file, folder or split of a corpus" in done.err
+    monkeypatch.delenv("LINNET_DATA")
+    command = [*alone, "--data", "data", "--texts", "bc5cdr:train", "--texts", "bc5cdr:dev"]
+    for more, count in ((), 24), (("--corpus", "bc5cdr"), 12):  # what the splits say is the same
+        done = run(*command, *more, "-o", f"out-{count}")
+        assert done.code == 0, done.err
+        assert f"training documents: {count}" in Path(f"out-{count}/card.md").read_text()

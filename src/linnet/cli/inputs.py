@@ -71,12 +71,13 @@ def documents(
     *,
     rows: KnowledgeBase | None = None,
     options: Mapping[str, Any] = EMPTY,
+    data: Path | None = None,
 ) -> Iterator[Document]:
     """Yield the documents that command line arguments name, with unique ids.
 
     An argument that is ``-``, an existing path, a glob or an address is read, and a split of a known corpus,
     ``bc5cdr:dev``; one that looks like a path or a split but is none is an error; anything else is a text (see
-    `check_texts`). ``options`` are of the reader of ``format``.
+    `check_texts`). ``options`` are of the reader of ``format``, ``data`` is the folder of the known corpora.
 
     Raises:
         LinnetError: an empty text, or a document id that comes twice.
@@ -84,7 +85,8 @@ def documents(
     """
     others, splits = Given(tuple(inputs)).sorted_out()
     seen: set[str] = set()
-    for doc in itertools.chain(read(others, format=format, kb=rows, options=options), *map(_of_corpus, splits)):
+    marked = (_of_corpus(one, data) for one in splits)
+    for doc in itertools.chain(read(others, format=format, kb=rows, options=options), *marked):
         if doc.id in seen:
             why = "is a file named twice, or an output read as input?"
             if format in ROWS:
@@ -218,14 +220,14 @@ def _is_split(text: str) -> bool:
     return found[1].partition("/")[0] in CORPORA
 
 
-def _of_corpus(text: str) -> Iterator[Document]:
+def _of_corpus(text: str, data: Path | None) -> Iterator[Document]:
     from linnet.corpora.catalog import CORPORA, read_corpus  # noqa: PLC0415 - a text needs no catalog
 
     name, _, split = text.rpartition(":")
     if name.partition("/")[0] not in CORPORA:
         hint = did_you_mean(name, CORPORA) or f"; there are: {', '.join(CORPORA)}"
         raise LinnetError(f"{text}: there is no corpus {name!r}{hint}; if this is a text, write it to a file")
-    return read_corpus(name, split=split)
+    return read_corpus(name, split=split, data=data)
 
 
 def _is_address(text: str) -> bool:

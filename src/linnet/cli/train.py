@@ -14,7 +14,7 @@ from typing import Annotated, cast
 import typer
 
 from linnet.cli.common import Metrics, Quiet, Verbose, listen
-from linnet.cli.inputs import documents, refuse_overwriting
+from linnet.cli.inputs import Given, documents, refuse_overwriting
 from linnet.cli.params import collect_changes
 from linnet.cli.times import Time, write_times
 from linnet.cli.tracking import tracking
@@ -30,6 +30,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.recipes.config import load, read_recipe, recipes
 from linnet.recipes.recipe import Recipe
+from linnet.text.normalise import one_line
 from linnet.train.from_kb import definitions
 
 __all__ = ["Data", "OtherCorpus", "Params", "train"]
@@ -95,7 +96,7 @@ def train(
     learned = (f"{read.learns_from}/{split}.*" for split in ("train", "dev"))
     curve = metrics and metrics.with_suffix(".curve.csv")
     inputs = [None if recipe in recipes() else recipe, params, *learned, *(texts or ())]
-    refuse_overwriting(inputs, [output, metrics, curve])
+    refuse_overwriting(inputs, [output, metrics, curve], data=data)
     if read.trained_by:
         raise RecipeError(recipe, [f"trained_by: its parts come from {read.trained_by!r}; train that recipe"])
     pipeline = load(recipe, kb=read.open_kb(data=data) if kb is None else kb, changes=changes)
@@ -113,7 +114,7 @@ def train(
         return
     docs, dev = _documents(read.learns_from, data)
     docs += training_texts(read.train_texts, docs, data=data)
-    docs += _unannotated(texts or (), pipeline, todo, alone=not docs)
+    docs += _unannotated(texts or (), pipeline, todo, beside=docs, data=data)
     if read.chosen_on == "dev":
         pipeline.seen = pipeline.seen.with_documents(dev=list(dev_documents(read.corpus, data=data)))
     named = [*read.train_texts, *(texts or ())]
@@ -160,14 +161,21 @@ def _documents(corpus: str, data: Path | None) -> tuple[list[Document], list[Doc
     return list(split_documents(corpus, split="train", data=data)), list(dev_documents(corpus, data=data))
 
 
-def _unannotated(texts: Sequence[str], pipeline: Pipeline, todo: Sequence[Task], *, alone: bool) -> list[Document]:
+def _unannotated(
+    texts: Sequence[str], pipeline: Pipeline, todo: Sequence[Task], *, beside: Sequence[Document], data: Path | None
+) -> list[Document]:
     """Return texts without what people marked in them; without any, where nothing else is there, definitions.
 
+    Texts of documents that are there already are left out.
+
     Raises:
-        LinnetError: parts learn from texts, and there are none.
+        LinnetError: parts learn from texts, and there are none; or what should be a file is none.
     """
-    if texts or not alone or not needs_documents(pipeline, todo):
-        return [doc.bare() for doc in documents(texts, None)]
+    if texts or beside or not needs_documents(pipeline, todo):
+        if words := [one for one in Given(tuple(texts)).sorted_out()[0] if isinstance(one, Document)]:
+            raise LinnetError(f"--texts {words[0].text}: there is no such file, folder or split of a corpus")
+        known = {one_line(doc.text) for doc in beside}
+        return [doc.bare() for doc in documents(texts, None, data=data) if one_line(doc.text) not in known]
     kb = cast("KnowledgeBase", pipeline.kb)
     found = list(definitions(kb))
     if not found:
