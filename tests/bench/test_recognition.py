@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from linnet.data import Concept, Name
+from linnet.bench import recognition_steps
+from linnet.bench.ablate import _prepare
+from linnet.cli.tune import _make_search
+from linnet.data import Concept, Document, Name
 from linnet.kb.build import build
 from tests.cli.conftest import Run
 from tests.tiny_models import tiny_bert
@@ -77,3 +80,20 @@ def test_a_recipe_that_finds_nothing_is_refused(run: Run, recipe: Path, tmp_path
     done = run("bench", "recognition", recipe, "--folder", tmp_path / "kept")
     assert done.code == 2
     assert "has no part that finds mentions" in done.err
+
+
+def test_texts_without_annotation_are_read(recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = tmp_path / "data"
+    folder = data / "corpora" / "ncbi_disease"
+    folder.mkdir()
+    (folder / "NCBItrainset_corpus.txt").write_text("77|t|Gout.\n77|a|It hurts.\n\n")
+    recipe.write_text('train_texts = ["ncbi_disease"]\n' + recipe.read_text())
+    learned: list[Document] = []
+    monkeypatch.setattr(recognition_steps, "train_in_place", lambda _, __, docs, ___: learned.extend(docs))
+    monkeypatch.setattr(recognition_steps, "_compared", lambda *_: [])
+    monkeypatch.setattr(recognition_steps.saving, "save", lambda *_: None)
+    recognition_steps.measure_all(str(recipe), [], changes=[], folder=tmp_path / "kept", data=data)
+    assert [doc.id for doc in learned if doc.mentions is None] == ["77"]
+    search = _make_search(str(recipe), ['tune={"ngram.k"=[8]}'], "dev", "in-kb.accuracy@1", None, data)
+    assert [doc.id for doc in search.texts] == ["77"]
+    assert [doc.id for doc in _prepare(str(recipe), data, [("ngram.k=8",)], ()).train][-1] == "77"

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +11,7 @@ from linnet.corpora import read, write
 from linnet.corpora.splits import folds
 from linnet.data import Concept, Document, Mention, Name
 from linnet.errors import LinnetError
+from linnet.fit import cross_validation
 from linnet.fit.cross_validation import CrossValidation
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
@@ -128,3 +131,22 @@ def test_documents_to_choose_on_are_taken_only_where_a_part_needs_them(
     for fold in plain.divide():
         assert tuple(map(len, fold)) == (28, 4, 8)
         assert {doc.id for some in fold for doc in some} == {doc.id for doc in docs}
+
+
+def test_texts_without_annotation_are_learned_from_in_each_fold(
+    run: Run, tmp_path: Path, small: KnowledgeBase, recipe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned: list[set[str]] = []
+
+    def train(pipeline: Any, todo: Any, docs: Any, dev: Any, **more: Any) -> Any:
+        learned.append({doc.id for doc in docs if doc.mentions is None})
+        return plain(pipeline, todo, docs, dev, **more)
+
+    plain = cross_validation.train
+    monkeypatch.setattr(cross_validation, "train", train)
+    write(letters(12), tmp_path / "annotated.jsonl")
+    write([Document("new", "Text."), replace(letters(1)[0], id="old")], tmp_path / "texts.jsonl")
+    command = ("train", recipe, "--corpus", tmp_path / "annotated.jsonl", "--kb", small.path, "--folds", "3")
+    done = run(*command, "--texts", tmp_path / "texts.jsonl", "-o", tmp_path / "cv")
+    assert done.code == 0, done.err
+    assert learned == [{"new"}] * 3

@@ -346,3 +346,10 @@ def test_a_recipe_as_toml_is_the_same(name: str, tmp_path: Path) -> None:
     again = config.read_recipe(tmp_path / "again.toml")
     assert again.model_dump() == recipe.model_copy(update={"tune": {}}).model_dump()
     assert isinstance(again, Recipe)
+
+
+@pytest.mark.parametrize("split", ["dev", "cv"])
+def test_texts_without_annotation_are_learned_from_and_not_scored(make: Any, tmp_path: Path, split: str) -> None:
+    search = make(split=split, texts=[Document("text", "Nobody has read this.")])
+    assert next(tune(search, tmp_path / "out", trials=1)).score == pytest.approx(0.4)
+    assert all("text" in learned for _, learned, _ in RUNS)

@@ -13,7 +13,7 @@ import typer
 
 from linnet.cli.common import AsJson, Corpora, Docs, Quiet, Verbose, check_docs, listen, table
 from linnet.corpora.catalog import read_corpus
-from linnet.corpora.splits import dev_documents
+from linnet.corpora.splits import dev_documents, training_texts
 from linnet.data import Document
 from linnet.errors import LinnetError, RecipeError
 from linnet.evaluate.rows import NOTHING, PageTable
@@ -108,6 +108,7 @@ def _prepare(source: str, data: Path | None, varied: Sequence[tuple[str, ...]], 
     chosen_on: list[Document] = []
     if recipe.train:
         train += read_corpus(recipe.learns_from, split="train", data=data)
+        train += training_texts(recipe.train_texts, train, data=data)
         if recipe.learns_from != recipe.corpus:  # what is linked is nothing to choose on
             chosen_on += dev_documents(recipe.learns_from, data=data)
     task = Ablation(source=source, kb=kb, train=train, chosen_on=chosen_on, dev=dev, varied=varied, changes=changes)

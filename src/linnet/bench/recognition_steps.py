@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from linnet.bench.measured import open_kb
-from linnet.corpora.splits import split_documents
+from linnet.corpora.splits import split_documents, training_texts
 from linnet.data import Document
 from linnet.errors import RecipeError
 from linnet.evaluate.end_to_end import end_to_end
@@ -87,6 +87,7 @@ def measure_all(
         varied: front_of(load(source, kb=kb, changes=[*changes, *varied.split()]), source) for varied in recipes
     }
     train, dev = (list(split_documents(recipe.corpus, split=split, data=data)) for split in ("train", "dev"))
+    train += training_texts(recipe.train_texts, train, data=data)
     trained = {
         varied: _train(pipeline, recipes[varied], (train, dev), folder) for varied, pipeline in pipelines.items()
     }

@@ -34,10 +34,13 @@ def cross_validate(
     output: Path,
     changes: Sequence[str],
     *,
+    texts: Callable[[Sequence[Document]], list[Document]],
     follow: Callable[..., None],
     quiet: bool,
 ) -> None:
     """Cross-validate a recipe, write predictions and reports into `output`, and show the report.
+
+    `texts` returns the documents without annotation that all folds learn from beside the given ones.
 
     Raises:
         LinnetError: too few documents, or a folder that holds something else.
@@ -49,7 +52,9 @@ def cross_validate(
     taught = [doc for doc in docs if doc.mentions is not None]
     if left := len(docs) - len(taught):
         logger.info("documents without annotation, not used: %s", f"{left:,}")
-    whole = CrossValidation(source=recipe, kb=kb, docs=taught, dev=dev, folds=folds, folder=output, changes=changes)
+    whole = CrossValidation(
+        source=recipe, kb=kb, docs=taught, dev=dev, folds=folds, folder=output, changes=changes, texts=texts(docs)
+    )
     follow(whole.run(), documents=len(taught))
     write(taught, output / "gold.jsonl")  # for linnet evaluate, which wants the documents that were linked
     about = About(system=Path(recipe).stem, corpus=f"{Path(corpus).name}, {folds} folds")

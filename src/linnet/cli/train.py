@@ -106,15 +106,17 @@ def train(
     if not read.learns_from and (folds is not None or needs_gold(pipeline, todo)):
         raise RecipeError(recipe, ["corpus: missing; name the corpus to train on: --corpus, or corpus in the recipe"])
     follow = functools.partial(_follow, read, metrics=metrics, wandb=wandb, tensorboard=tensorboard)
+    unmarked = functools.partial(_unannotated, read, texts or (), pipeline, todo, data=data)
     if folds is not None:
         from linnet.cli.cross_validate import cross_validate  # noqa: PLC0415 - most train one pipeline
 
         kb_used = cast("KnowledgeBase", pipeline.kb)
-        cross_validate(recipe, kb_used, read.learns_from, data, folds, output, changes, follow=follow, quiet=quiet)
+        cross_validate(
+            recipe, kb_used, read.learns_from, data, folds, output, changes, texts=unmarked, follow=follow, quiet=quiet
+        )
         return
     docs, dev = _documents(read.learns_from, data)
-    docs += training_texts(read.train_texts, docs, data=data)
-    docs += _unannotated(texts or (), pipeline, todo, beside=docs, data=data)
+    docs += unmarked(docs)
     if read.chosen_on == "dev":
         pipeline.seen = pipeline.seen.with_documents(dev=list(dev_documents(read.corpus, data=data)))
     named = [*read.train_texts, *(texts or ())]
@@ -162,7 +164,13 @@ def _documents(corpus: str, data: Path | None) -> tuple[list[Document], list[Doc
 
 
 def _unannotated(
-    texts: Sequence[str], pipeline: Pipeline, todo: Sequence[Task], *, beside: Sequence[Document], data: Path | None
+    read: Recipe,
+    texts: Sequence[str],
+    pipeline: Pipeline,
+    todo: Sequence[Task],
+    docs: Sequence[Document],
+    *,
+    data: Path | None,
 ) -> list[Document]:
     """Return texts without what people marked in them; without any, where nothing else is there, definitions.
 
@@ -171,11 +179,14 @@ def _unannotated(
     Raises:
         LinnetError: parts learn from texts, and there are none; or what should be a file is none.
     """
+    found = training_texts(read.train_texts, docs, data=data)
+    beside = [*docs, *found]
     if texts or beside or not needs_documents(pipeline, todo):
         if words := [one for one in Given(tuple(texts)).sorted_out()[0] if isinstance(one, Document)]:
             raise LinnetError(f"--texts {words[0].text}: there is no such file, folder or split of a corpus")
         known = {one_line(doc.text) for doc in beside}
-        return [doc.bare() for doc in documents(texts, None, data=data) if one_line(doc.text) not in known]
+        more = documents(texts, None, data=data)
+        return [*found, *(doc.bare() for doc in more if one_line(doc.text) not in known)]
     kb = cast("KnowledgeBase", pipeline.kb)
     found = list(definitions(kb))
     if not found:

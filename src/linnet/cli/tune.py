@@ -14,7 +14,7 @@ from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.params import collect_changes
 from linnet.cli.terminal import say
 from linnet.cli.train import Data, OtherCorpus, Params
-from linnet.corpora.splits import dev_documents, has_split, split_documents
+from linnet.corpora.splits import dev_documents, has_split, split_documents, training_texts
 from linnet.errors import LinnetError, RecipeError, did_you_mean
 from linnet.fit.tuning import Search, Trial, write_best
 from linnet.fit.tuning import tune as search_for
@@ -84,7 +84,10 @@ def _make_search(
     if opened is None:
         raise RecipeError(recipe, ["kb: missing; name a knowledge base: --kb, or kb in the recipe"])
     dev = list(dev_documents(scored, data=data))
-    return Search(source=recipe, kb=opened, train=train, dev=dev, split=known, score=score, changes=changes)
+    texts = training_texts(read.train_texts, train, data=data)
+    return Search(
+        source=recipe, kb=opened, train=train, dev=dev, split=known, score=score, changes=changes, texts=texts
+    )
 
 
 def _line(trial: Trial) -> str:

@@ -56,6 +56,7 @@ class CrossValidation:
         folds: how many.
         folder: for ``predictions.jsonl``, and what each fold gives.
         changes: ``key=value`` pairs for the recipe, as for `linnet.recipes.config.read_recipe`.
+        texts: documents without annotation that all folds learn from as well.
     """
 
     source: str
@@ -65,6 +66,7 @@ class CrossValidation:
     folds: int = 5
     folder: Path
     changes: Sequence[str] = ()
+    texts: Sequence[Document] = ()
 
     def run(self) -> Iterator[Progress | Done]:
         """Yield the progress of each training, and write all documents as linked, in their order, when all are done.
@@ -110,7 +112,7 @@ class CrossValidation:
         pipeline = load(self.source, kb=self.kb, changes=self.changes)
         todo = tasks(pipeline, recipe.train, source=self.source, seed=recipe.seed)
         about = (f"recipe: {self.source}", f"one of {self.folds} folds", f"seed: {recipe.seed}")
-        yield from train(pipeline, todo, fold.train, fold.dev, output=output, about=about)
+        yield from train(pipeline, todo, [*fold.train, *self.texts], fold.dev, output=output, about=about)
 
     def _claim(self) -> None:
         """Note in the folder what its folds are made from, and refuse one that holds something else."""
@@ -128,6 +130,6 @@ class CrossValidation:
     def _key(self) -> str:
         recipe = read_recipe(self.source, changes=self.changes)
         told = recipe.model_dump(mode="json", exclude={"expect", "description", "kb", "tune"})
-        documents = [corpus_version(docs) for docs in (self.docs, self.dev)]
+        documents = [corpus_version(docs) for docs in (self.docs, self.dev, self.texts)]
         text = json.dumps([told, documents, self.kb.version, self.folds, __version__], sort_keys=True)
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -75,6 +75,7 @@ class Search:
         split: ``dev``, or ``cv`` for cross-validation on `train`, while parts may choose on `dev`.
         score: name of the metric to maximise, as in a report.
         changes: ``key=value`` pairs for the recipe, as for `linnet.recipes.config.read_recipe`.
+        texts: documents without annotation that all trials learn from as well, and that none is scored on.
 
     Raises:
         RecipeError: the recipe is wrong, or has nothing to tune.
@@ -87,6 +88,7 @@ class Search:
     split: Literal["dev", "cv"] = "dev"
     score: str = "in-kb.accuracy@1"
     changes: Sequence[str] = ()
+    texts: Sequence[Document] = ()
     recipe: Recipe = field(init=False)
 
     def __post_init__(self) -> None:
@@ -136,7 +138,7 @@ class Search:
             recipe = read_recipe(self.source, changes=changes)
             todo = tasks(pipeline, recipe.train, source=self.source, seed=recipe.seed)
             try:
-                train_in_place(pipeline, todo, learned, chosen_on)
+                train_in_place(pipeline, todo, [*learned, *self.texts], chosen_on)
             except (DataError, TrainingError) as error:  # n-grams too rare to retrieve what is right, a rate too high
                 raise RecipeError(self.source, [str(error)]) from error
             predicted += pipeline.stream(blind(held, pipeline))
@@ -177,7 +179,7 @@ class Search:
         text = json.dumps(told, sort_keys=True)
         return {
             "recipe": hashlib.blake2b(text.encode(), digest_size=16).hexdigest(),
-            "training documents": corpus_version(self.train),
+            "training documents": corpus_version([*self.train, *self.texts]),
             "dev documents": corpus_version(self.dev),
             "knowledge base": self.kb.version,
             "split": self.split,
