@@ -28,7 +28,7 @@ from linnet.data import Document
 from linnet.errors import LinnetError, TrainingError
 from linnet.fit.fitting import Done, Progress
 from linnet.fit.fitting import train as train_into
-from linnet.fit.plan import Task, from_dev, learner_at, tasks
+from linnet.fit.plan import Task, from_dev, learner_at, needs_gold, needs_texts, tasks
 from linnet.fit.store import corpus_version
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Joint, Pipeline
@@ -144,6 +144,8 @@ def _wanted(held: Held, pipeline: Pipeline, todo: Sequence[Task], plan: _Plan) -
             held.say(f"no linked mention to measure on yet: {', '.join(late)} stays as it is")
     if not wanted:
         raise LinnetError(f"{plan.recipe}: no part for {plan.order.parts!r} learns; take another recipe")
+    if needs_texts(pipeline, wanted) and not needs_gold(pipeline, wanted):
+        raise LinnetError(f"{plan.recipe}: learns from names alone, not from what people decided; take another recipe")
     return wanted
 
 

@@ -1,0 +1,35 @@
+"""Which parts of a recipe a job of the kind ``train`` trains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linnet.annotate import training
+from linnet.annotate.jobs import Train
+from linnet.data import Concept, Document, Mention, Name
+from linnet.errors import LinnetError
+from linnet.fit.plan import tasks
+from linnet.kb.build import build
+from linnet.recipes.config import load, read_recipe
+
+
+class Silent:
+    def say(self, text: str) -> None: ...
+
+
+def test_a_recipe_that_learns_nothing_from_decisions_is_refused(tmp_path: Path) -> None:
+    kb = build([Concept("X:1", (Name("fever"),))], tmp_path / "x.kb")
+    docs = [Document("1", "Fever.", mentions=(Mention(0, 5, source="user", concepts=("X:1",)),))]
+    held: Any = Silent()
+    for recipe, learns in (("own_letters", True), ("ontology_only", False)):
+        pipeline = load(recipe, kb=kb)
+        able = tasks(pipeline, read_recipe(recipe).train, source=recipe)
+        plan = training._Plan(Train(), recipe, None, kb, docs, docs, set())
+        if learns:
+            assert training._wanted(held, pipeline, able, plan)
+        else:
+            with pytest.raises(LinnetError, match=r"ontology_only: learns from names alone, not from what people dec"):
+                training._wanted(held, pipeline, able, plan)
