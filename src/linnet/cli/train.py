@@ -28,6 +28,7 @@ from linnet.fit.plan import Task, needs_documents, needs_gold, needs_texts, task
 from linnet.fit.store import first_process
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
+from linnet.pipeline.component import blind
 from linnet.recipes.config import load, read_recipe, recipes
 from linnet.recipes.recipe import Recipe
 from linnet.text.normalise import one_line
@@ -119,20 +120,25 @@ def train(
     docs += unmarked(docs)
     if read.chosen_on == "dev":
         pipeline.seen = pipeline.seen.with_documents(dev=list(dev_documents(read.corpus, data=data)))
-    named = [*read.train_texts, *(texts or ())]
+    taught = len(docs) if needs_texts(pipeline, todo) else sum(doc.mentions is not None for doc in docs)
+    about, told = _described(recipe, read, texts or (), taught=taught, of=len(docs))
+    follow(train_all(pipeline, todo, docs, dev, output=output, about=about), documents=len(docs))
+    if first and curve is not None and (output / CURVE).exists():
+        shutil.copyfile(output / CURVE, curve)
+    logger.info("%s: trained on %s", output, told)
+
+
+def _described(recipe: str, read: Recipe, texts: Sequence[str], *, taught: int, of: int) -> tuple[list[str], str]:
+    """Return what the card says of a training, and what its last line of progress says it was trained on."""
+    named = [*read.train_texts, *texts]
     nothing = "none" if named else "none, the knowledge base alone"
     told = f"{read.learns_from}, split train" if read.learns_from else nothing
     about = [f"recipe: {recipe}", f"corpus: {told}", f"seed: {read.seed}"]
     about += [f"texts without annotation: {', '.join(named)}"] if named else []
-    taught = len(docs) if needs_texts(pipeline, todo) else sum(doc.mentions is not None for doc in docs)
-    if taught < len(docs):
-        about.append(f"training documents without annotation, not used: {len(docs) - taught:,}")
-    follow(train_all(pipeline, todo, docs, dev, output=output, about=about), documents=len(docs))
-    if first and curve is not None and (output / CURVE).exists():
-        shutil.copyfile(output / CURVE, curve)
-    some = f"{taught:,} documents" if taught == len(docs) else f"{taught:,} annotated of {len(docs):,} documents"
+    about += [f"training documents without annotation, not used: {of - taught:,}"] if taught < of else []
+    some = f"{taught:,} documents" if taught == of else f"{taught:,} annotated of {of:,} documents"
     where = ", ".join([*([read.learns_from] if read.learns_from else []), *named])
-    logger.info("%s: trained on %s", output, f"{some} of {where}" if where else "the knowledge base alone")
+    return about, f"{some} of {where}" if where else "the knowledge base alone"
 
 
 def _follow(
@@ -185,8 +191,8 @@ def _unannotated(
         if words := [one for one in Given(tuple(texts)).sorted_out()[0] if isinstance(one, Document)]:
             raise LinnetError(f"--texts {words[0].text}: there is no such file, folder or split of a corpus")
         known = {one_line(doc.text) for doc in beside}
-        more = documents(texts, None, data=data)
-        return [*found, *(doc.bare() for doc in more if one_line(doc.text) not in known)]
+        more = [doc for doc in documents(texts, None, data=data) if one_line(doc.text) not in known]
+        return [*found, *blind(more, Pipeline())]
     kb = cast("KnowledgeBase", pipeline.kb)
     found = list(definitions(kb))
     if not found:

@@ -168,7 +168,7 @@ def training_texts(
         if doc.id not in ids and one_line(doc.text) not in texts:
             ids.add(doc.id)
             texts.add(one_line(doc.text))
-            made.append(doc.bare())
+            made.append(replace(doc, mentions=None, reviewed=None))
     return made
 
 

@@ -71,15 +71,20 @@ def silver(
     """
     held = {stem_of(name[start:end]) for name in names for start, end in spans_of(name)}
     read = [_read(doc, mentions) for doc, mentions in zip(docs, found, strict=True)]
+    doubtful = _doubtful(read, held, seldom, rare)
+    return [_labelled(words, doubtful, held) for words in read]
+
+
+def _doubtful(read: Sequence[_Words], held: set[str], seldom: float, rare: int) -> set[str]:
+    """Return the stems of words that may be of a mention where no match holds them."""
     total = Counter(one for words in read for one in words.stems)
     inside = Counter(one for words in read for one, owner in zip(words.stems, words.owners, strict=True) if owner >= 0)
-    doubtful = {
+    return {
         one
         for one, count in total.items()
         if any(map(str.isalpha, one))
         and ((count < rare or inside[one] >= seldom * count) if one in held else count < rare and len(one) >= SHORTEST)
     }
-    return [_labelled(words, doubtful, held) for words in read]
 
 
 def stem_of(word: str) -> str:
@@ -99,6 +104,16 @@ def _read(doc: Document, found: Iterable[Mention]) -> _Words:
 
 def _labelled(words: _Words, doubtful: set[str], held: set[str]) -> Document:
     """Return a document with its matches, but those that touch a word in doubt."""
+    owners, doubt = words.owners, _in_doubt(words, doubtful, held)
+    beside = [False, *doubt, False]
+    touched = {owner for place, owner in enumerate(owners) if beside[place] or beside[place + 2]} - {NONE}
+    unknown = [each or owner in touched for each, owner in zip(doubt, owners, strict=True)]
+    mentions = tuple(mention for number, mention in enumerate(words.mentions) if number not in touched)
+    return replace(words.doc, mentions=mentions, reviewed=tuple(_stretches(words.spans, unknown)))
+
+
+def _in_doubt(words: _Words, doubtful: set[str], held: set[str]) -> list[bool]:
+    """Return for each word whether it is in doubt: a word of names is none that stands alone among negatives."""
     owners = words.owners
     maybe = [owner == NONE and one in doubtful for one, owner in zip(words.stems, owners, strict=True)]
     outside = [True, *(owner == NONE and not each for owner, each in zip(owners, maybe, strict=True)), True]
@@ -106,12 +121,7 @@ def _labelled(words: _Words, doubtful: set[str], held: set[str]) -> Document:
         each and one in held and outside[place] and outside[place + 2]
         for place, (each, one) in enumerate(zip(maybe, words.stems, strict=True))
     ]
-    doubt = [each and not by_itself for each, by_itself in zip(maybe, alone, strict=True)]
-    beside = [False, *doubt, False]
-    touched = {owner for place, owner in enumerate(owners) if beside[place] or beside[place + 2]} - {NONE}
-    unknown = [each or owner in touched for each, owner in zip(doubt, owners, strict=True)]
-    mentions = tuple(mention for number, mention in enumerate(words.mentions) if number not in touched)
-    return replace(words.doc, mentions=mentions, reviewed=tuple(_stretches(words.spans, unknown)))
+    return [each and not by_itself for each, by_itself in zip(maybe, alone, strict=True)]
 
 
 def _stretches(spans: Sequence[Span], unknown: Sequence[bool]) -> Iterator[Span]:

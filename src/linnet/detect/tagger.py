@@ -6,8 +6,7 @@ See `linnet.text.windows` for words and windows, `linnet.detect.tagger_network` 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from inspect import signature
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -21,6 +20,7 @@ from linnet.errors import RecipeError, did_you_mean
 from linnet.frozen import EMPTY, FrozenDict
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Component, Detector, Pipeline, Step
+from linnet.pipeline.component import blind
 from linnet.pipeline.learner import made_once
 from linnet.text.chains import Rules
 from linnet.text.windows import Text, Window, read, windows
@@ -90,7 +90,7 @@ class Tagger(NetworkComponent[list[Any]], Detector):
             problems.append(f"min_probability: {self.min_probability} must be from 0 to 1")
         problems += [] if self.lstm >= 0 else [f"lstm: {self.lstm} must be 0 or more"]
         self.names = FrozenDict(self.names)
-        known = [name for name in signature(Dictionary).parameters if name != "kb"]
+        known = [one.name for one in fields(Dictionary) if one.init and one.name != "kb"]
         unknown = [name for name in self.names if name not in known]
         problems += [f"names.{name}: unknown field{did_you_mean(name, known)}" for name in unknown]
         if problems:
@@ -268,7 +268,7 @@ class Tagger(NetworkComponent[list[Any]], Detector):
         own, _ = TaggerArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
         self.supervision = own.supervision
         if own.supervision == "names":
-            train, dev = self._silver([doc.bare() for doc in train]), ()
+            train, dev = self._silver(blind(train, self._names)), ()
         self.curve, self.network = NEUTRAL, []
         kinds = {mention.types[0] for doc in train for mention in doc.mentions or () if mention.types}
         self.types = tuple(sorted(kinds)) if self.typed else ()
