@@ -18,7 +18,7 @@ __all__ = ["Linkable"]
 class Linkable(Detector):
     """Finds the mentions of a detector that the parts behind it link well: with a candidate that scores enough.
 
-    A detector that has learned from no gold, or from that of another terminology, marks what the knowledge base does not
+    A detector that learned from no gold, or from that of another terminology, marks what the knowledge base does not
     hold. Here such mentions are left out, and a `Union` takes what another detector finds in their place.
 
     Args:
