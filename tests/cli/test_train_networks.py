@@ -220,6 +220,17 @@ def test_without_texts_definitions_are_read(run: Run, alone: list[str], tmp_path
     assert "has no definitions to learn from: name texts that nobody has annotated: --texts" in done.err
 
 
+def test_gold_that_is_not_looked_at_is_told(run: Run, alone: list[str], small: Path, tmp_path: Path) -> None:
+    done = run(*alone, "--corpus", "bc5cdr", "-o", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert "learns from names alone, not from what people marked in 12 documents of bc5cdr; own_letters" in done.err
+    assert "matches of names teach little" in done.err
+    done = run("train", "own", "--kb", tmp_path / "x.kb", "--texts", small, "-o", tmp_path / "other")
+    assert "of texts without annotation ontology_only learns" in done.err
+    done = run(*alone, "--set", "epochs=1", "-o", tmp_path / "other")
+    assert "to change a part, name it: train.tagger.epochs" in done.err
+
+
 def test_texts_are_no_gold(run: Run, small: Path, tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("No case of fever.")
     done = run("train", small, "--texts", tmp_path / "note.txt", "-o", tmp_path / "out")

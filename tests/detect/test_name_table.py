@@ -43,7 +43,7 @@ def test_a_table_of_one_name(tmp_path: Path) -> None:
 
 def test_names_that_hold_nothing_are_counted(tmp_path: Path) -> None:
     kb = small(tmp_path, "Seizure", "+/-", "of the", "x " * 40)
-    with pytest.warns(LinnetWarning, match="3 names hold no words"):
+    with pytest.warns(LinnetWarning, match="3 names hold nothing but signs"):
         table = NameTable.of(kb)
     assert len(table) == 1
 

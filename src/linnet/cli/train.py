@@ -38,7 +38,8 @@ __all__ = ["Data", "OtherCorpus", "Params", "train"]
 
 logger = logging.getLogger(__name__)
 
-OWN = "own_letters, own_lexical, own, ontology_only"  # recipes for documents of one's own
+OWN = "own_letters, own_lexical, own"  # recipes for documents of one's own
+WITHOUT_GOLD = "ontology_only"  # that for texts without annotation
 EVERY = 10.0  # seconds between lines of progress
 
 Data = Annotated[
@@ -105,7 +106,9 @@ def train(
     if not todo:
         raise RecipeError(recipe, [f"pipeline: no part learns, so there is nothing to train; {OWN} learn"])
     if not read.learns_from and (folds is not None or needs_gold(pipeline, todo)):
-        raise RecipeError(recipe, ["corpus: missing; name the corpus to train on: --corpus, or corpus in the recipe"])
+        hint = f"; of texts without annotation {WITHOUT_GOLD} learns" if texts else ""
+        missing = "corpus: missing; name the corpus to train on: --corpus, or corpus in the recipe"
+        raise RecipeError(recipe, [f"{missing}{hint}"])
     follow = functools.partial(_follow, read, metrics=metrics, wandb=wandb, tensorboard=tensorboard)
     unmarked = functools.partial(_unannotated, read, texts or (), pipeline, todo, data=data)
     if folds is not None:
@@ -118,6 +121,9 @@ def train(
         return
     docs, dev = _documents(read.learns_from, data)
     docs += unmarked(docs)
+    if corpus and not needs_gold(pipeline, todo) and (marked := sum(bool(doc.mentions) for doc in docs)):
+        told = f"learns from names alone, not from what people marked in {marked:,} documents of {corpus}"
+        logger.warning("%s: %s; %s learn from that", recipe, told, OWN)
     if read.chosen_on == "dev":
         pipeline.seen = pipeline.seen.with_documents(dev=list(dev_documents(read.corpus, data=data)))
     taught = len(docs) if needs_texts(pipeline, todo) else sum(doc.mentions is not None for doc in docs)

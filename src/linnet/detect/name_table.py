@@ -411,7 +411,6 @@ def _filter(keys: U64, bits: int) -> npt.NDArray[np.uint8]:
 
 def _warn(count: int, skipped: list[str]) -> None:
     if count:
-        warn(
-            f"{count:,} names hold no words, or more than {MAX_WORDS}, and cannot be found in text: "
-            + ", ".join(repr(text[:60]) for text in skipped)
-        )
+        why = f'hold nothing but signs and words such as "at", or more than {MAX_WORDS} words'
+        shown = ", ".join(repr(text[:60]) for text in skipped)
+        warn(f"{count:,} names {why}, and cannot be found in text: {shown}")

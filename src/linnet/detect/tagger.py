@@ -5,6 +5,7 @@ See `linnet.text.windows` for words and windows, `linnet.detect.tagger_network` 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -39,6 +40,9 @@ __all__ = ["Tagger"]
 OVERLAP = 128  # word pieces that two windows share, at most a quarter of one
 NARROWEST = 16  # word pieces of a window
 NEUTRAL = (1.0, 0.0)
+FEWEST_MATCHES = 1000  # of names, that teach a tagger what names are like
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(kw_only=True)
@@ -284,8 +288,12 @@ class Tagger(NetworkComponent[list[Any]], Detector):
         """
         if self.dictionary:
             raise RecipeError("tagger", ["dictionary: false is needed for supervision = 'names', which it would copy"])
-        found = self._matches(docs)
-        return silver(docs, found, names=(name.text for name in self.kb.names()))
+        made = silver(docs, self._matches(docs), names=(name.text for name in self.kb.names()))
+        count = sum(len(doc.mentions or ()) for doc in made)
+        logger.info("tagger: %s matches of names teach, in %s texts", f"{count:,}", f"{len(made):,}")
+        if count < FEWEST_MATCHES:
+            logger.warning("tagger: %s matches of names teach little: more texts have more of them", f"{count:,}")
+        return made
 
     @classmethod
     def needs_gold(cls, args: Mapping[str, Any]) -> bool:

@@ -62,18 +62,23 @@ def _change_recipe(change: str, field: str, value: Any, values: dict[str, Any]) 
     hint = did_you_mean(field, Recipe.model_fields)
     if not hint:  # meant for a part, more often than not
         parts = dict.fromkeys(str(part.get("use")) for part in nested_tables(values.get("pipeline")))
-        hint = f"; to change a part, name it: {', '.join(f'{part}.{field}' for part in parts)}"
+        trained = [f"train.{table.get('part')}" for table in _training_tables(values) if field in table]
+        hint = f"; to change a part, name it: {', '.join(f'{part}.{field}' for part in trained or parts)}"
     return [f"{change}: no field of a recipe{hint}"]
 
 
 def _apply_to_training(change: str, what: tuple[str, str, Any], values: dict[str, Any]) -> list[str]:
     """Change the ``[[train]]`` tables of one part, ``train.dense.epochs=1``; return what is wrong with the change."""
     part, field, value = what
-    tables = values.get("train")
-    found = [table for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
+    found = _training_tables(values)
     called = [table for table in found if table.get("part") == part]
     for table in called:
         table[field] = value
     named = [str(table.get("part")) for table in found]
     hint = did_you_mean(part, named) or f"; there are: {', '.join(named) or 'none'}"
     return [] if called else [f"{change}: no [[train]] table of {part!r}{hint}"]
+
+
+def _training_tables(values: dict[str, Any]) -> list[dict[str, Any]]:
+    tables = values.get("train")
+    return [table for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
