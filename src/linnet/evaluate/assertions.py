@@ -43,7 +43,8 @@ def assertions(pairs: Pairs, *, live: Callable[[str], str]) -> list[Measure]:
         matched = [list(_matched(*pair)) for pair in pairs]
         right = np.array([[sum(a == b for a, b in said), len(said)] for said in matched], np.float64)
         measures = [Measure(f"{BY_ASSERTION}accuracy", right)]
-        for value in ASSERTIONS:
+        occurring = {value for said in matched for pair in said for value in pair}
+        for value in (one for one in ASSERTIONS if one in occurring):  # nothing was right or wrong about the others
             measures += prf(f"{BY_ASSERTION}{value}", [_count(said, value) for said in matched])[: len(PARTS)]
     rows = [count_anywhere(_of_patient(gold), _of_patient(predicted), live) for gold, predicted in pairs]
     return [*measures, *prf("patient", rows)]
