@@ -61,7 +61,7 @@ def test_tables_show_it() -> None:
     }
     assert shown["assertion at the same span"]["accuracy"] == ("accuracy", "1.000")
     assert shown["assertion at the same span, by value"]["negated"] == ("negated", "1.000", "1.000", "1.000")
-    assert set(shown["assertion at the same span, by value"]) == {"negated", "affirmed"}, "no figures of what is not there"
+    assert set(shown["assertion at the same span, by value"]) == {"negated", "affirmed"}, "no figures of the others"
     patient = "findings of the patient (patient)"
     assert shown["end to end, micro-averaged"][patient] == (patient, "1.000", "0.500", "0.667")
 
