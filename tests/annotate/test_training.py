@@ -27,7 +27,7 @@ def test_a_recipe_that_learns_nothing_from_decisions_is_refused(tmp_path: Path) 
     for recipe, learns in (("own_letters", True), ("ontology_only", False)):
         pipeline = load(recipe, kb=kb)
         able = tasks(pipeline, read_recipe(recipe).train, source=recipe)
-        plan = training._Plan(Train(), recipe, None, kb, docs, docs, set())
+        plan = training._Plan(Train(to=None, dev=0.2, seed=None, minutes=None), recipe, None, kb, docs, docs, set())
         if learns:
             assert training._wanted(held, pipeline, able, plan)
         else:

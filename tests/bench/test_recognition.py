@@ -10,6 +10,7 @@ from linnet.bench.ablate import _prepare
 from linnet.cli.tune import _make_search
 from linnet.data import Concept, Document, Name
 from linnet.kb.build import build
+from linnet.recipes import saving
 from tests.cli.conftest import Run
 from tests.tiny_models import tiny_bert
 
@@ -91,7 +92,7 @@ def test_texts_without_annotation_are_read(recipe: Path, tmp_path: Path, monkeyp
     learned: list[Document] = []
     monkeypatch.setattr(recognition_steps, "train_in_place", lambda _, __, docs, ___: learned.extend(docs))
     monkeypatch.setattr(recognition_steps, "_compared", lambda *_: [])
-    monkeypatch.setattr(recognition_steps.saving, "save", lambda *_: None)
+    monkeypatch.setattr(saving, "save", lambda *_: None)
     recognition_steps.measure_all(str(recipe), [], changes=[], folder=tmp_path / "kept", data=data)
     assert [doc.id for doc in learned if doc.mentions is None] == ["77"]
     search = _make_search(str(recipe), ['tune={"ngram.k"=[8]}'], "dev", "in-kb.accuracy@1", None, data)

@@ -11,7 +11,7 @@ from linnet.corpora import read, write
 from linnet.corpora.splits import folds
 from linnet.data import Concept, Document, Mention, Name
 from linnet.errors import LinnetError
-from linnet.fit import cross_validation
+from linnet.fit import cross_validation, fitting
 from linnet.fit.cross_validation import CrossValidation
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
@@ -142,7 +142,7 @@ def test_texts_without_annotation_are_learned_from_in_each_fold(
         learned.append({doc.id for doc in docs if doc.mentions is None})
         return plain(pipeline, todo, docs, dev, **more)
 
-    plain = cross_validation.train
+    plain = fitting.train
     monkeypatch.setattr(cross_validation, "train", train)
     write(letters(12), tmp_path / "annotated.jsonl")
     write([Document("new", "Text."), replace(letters(1)[0], id="old")], tmp_path / "texts.jsonl")

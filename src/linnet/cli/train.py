@@ -103,12 +103,7 @@ def train(
         raise RecipeError(recipe, [f"trained_by: its parts come from {read.trained_by!r}; train that recipe"])
     pipeline = load(recipe, kb=read.open_kb(data=data) if kb is None else kb, changes=changes)
     todo = tasks(pipeline, read.train, source=recipe, seed=read.seed)
-    if not todo:
-        raise RecipeError(recipe, [f"pipeline: no part learns, so there is nothing to train; {OWN} learn"])
-    if not read.learns_from and (folds is not None or needs_gold(pipeline, todo)):
-        hint = f"; of texts without annotation {WITHOUT_GOLD} learns" if texts else ""
-        missing = "corpus: missing; name the corpus to train on: --corpus, or corpus in the recipe"
-        raise RecipeError(recipe, [f"{missing}{hint}"])
+    _require_teachers(recipe, read, pipeline, todo, folds=folds, texts=texts)
     follow = functools.partial(_follow, read, metrics=metrics, wandb=wandb, tensorboard=tensorboard)
     unmarked = functools.partial(_unannotated, read, texts or (), pipeline, todo, data=data)
     if folds is not None:
@@ -120,10 +115,9 @@ def train(
         )
         return
     docs, dev = _documents(read.learns_from, data)
+    if corpus and not needs_gold(pipeline, todo):
+        _tell_unread(recipe, corpus, docs)
     docs += unmarked(docs)
-    if corpus and not needs_gold(pipeline, todo) and (marked := sum(bool(doc.mentions) for doc in docs)):
-        told = f"learns from names alone, not from what people marked in {marked:,} documents of {corpus}"
-        logger.warning("%s: %s; %s learn from that", recipe, told, OWN)
     if read.chosen_on == "dev":
         pipeline.seen = pipeline.seen.with_documents(dev=list(dev_documents(read.corpus, data=data)))
     taught = len(docs) if needs_texts(pipeline, todo) else sum(doc.mentions is not None for doc in docs)
@@ -132,6 +126,25 @@ def train(
     if first and curve is not None and (output / CURVE).exists():
         shutil.copyfile(output / CURVE, curve)
     logger.info("%s: trained on %s", output, told)
+
+
+def _require_teachers(
+    recipe: str, read: Recipe, pipeline: Pipeline, todo: Sequence[Task], *, folds: int | None, texts: list[str] | None
+) -> None:
+    """Refuse a recipe of which no part learns, or that learns from gold, where no corpus is named."""
+    if not todo:
+        raise RecipeError(recipe, [f"pipeline: no part learns, so there is nothing to train; {OWN} learn"])
+    if not read.learns_from and (folds is not None or needs_gold(pipeline, todo)):
+        missing = "corpus: missing; name the corpus to train on: --corpus, or corpus in the recipe"
+        hint = f"; of texts without annotation {WITHOUT_GOLD} learns" if texts else ""
+        raise RecipeError(recipe, [f"{missing}{hint}"])
+
+
+def _tell_unread(recipe: str, corpus: str, docs: Sequence[Document]) -> None:
+    """Warn of annotation that a training does not look at."""
+    if marked := sum(bool(doc.mentions) for doc in docs):
+        told = f"learns from names alone, not from what people marked in {marked:,} documents of {corpus}"
+        logger.warning("%s: %s; %s learn from that", recipe, told, OWN)
 
 
 def _described(recipe: str, read: Recipe, texts: Sequence[str], *, taught: int, of: int) -> tuple[list[str], str]:

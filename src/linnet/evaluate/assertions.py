@@ -43,11 +43,15 @@ def assertions(pairs: Pairs, *, live: Callable[[str], str]) -> list[Measure]:
         matched = [list(_matched(*pair)) for pair in pairs]
         right = np.array([[sum(a == b for a, b in said), len(said)] for said in matched], np.float64)
         measures = [Measure(f"{BY_ASSERTION}accuracy", right)]
-        occurring = {value for said in matched for pair in said for value in pair}
-        for value in (one for one in ASSERTIONS if one in occurring):  # nothing was right or wrong about the others
+        for value in _occurring(matched):  # nothing was right or wrong about the others
             measures += prf(f"{BY_ASSERTION}{value}", [_count(said, value) for said in matched])[: len(PARTS)]
     rows = [count_anywhere(_of_patient(gold), _of_patient(predicted), live) for gold, predicted in pairs]
     return [*measures, *prf("patient", rows)]
+
+
+def _occurring(matched: Sequence[Sequence[tuple[str, str]]]) -> list[str]:
+    found = {value for said in matched for pair in said for value in pair}
+    return [value for value in ASSERTIONS if value in found]
 
 
 def _matched(gold: Document, predicted: Document) -> Iterator[tuple[str, str]]:
