@@ -354,6 +354,19 @@ def test_a_row_that_is_added_twice_counts_once(
     assert caplog.records[-1].message.endswith(f"rows: {counts}")
 
 
+def test_what_was_added_in_one_place_and_not_in_others_is_told(
+    corrected: Callable[..., list[Document]], caplog: pytest.LogCaptureFixture
+) -> None:
+    other = Document("8", "No variant of hands, HANDS, handsome; the night, by night.", mentions=())
+    hands = add(document="8", start=14, end=19, text="hands", right_concept="X:1")
+    corrected(add(document="007", text="night", right_concept="X:2"), hands, docs=(DOC, other))
+    [told] = [record.message for record in caplog.records if "unmarked" in record.message]
+    assert "which count as rejected ('hands' 2, 'night' 2): add rows for these, too" in told
+    caplog.clear()
+    corrected(add(document="007", text="night", right_concept="X:2"), put(2, correct="no"))
+    assert not [record for record in caplog.records if "unmarked" in record.message]
+
+
 def test_documents_that_were_taken_out_have_no_deleted_rows(
     corrected: Callable[..., list[Document]], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -6,8 +6,9 @@ A sheet says what was found (`FOUND`); where a file does not, only what a row sa
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
@@ -16,7 +17,7 @@ from linnet.corpora.ids import to_curie
 from linnet.corpora.mention_table import Row, clip, join, split
 from linnet.corpora.names import namer
 from linnet.corpora.said import said
-from linnet.data import Mention, Rows
+from linnet.data import Document, Mention, Rows
 from linnet.kb import KnowledgeBase
 from linnet.kb.successors import successor
 
@@ -31,6 +32,7 @@ CONCEPT, ASSERTION, PLACE = "with another concept", "with another assertion", "i
 UNCHANGED = "with place and concept as they were"  # where nobody knows which assertion there was
 ALL_UNCHANGED = "with place, concept and assertion as they were"
 REPEATED = "added a second time and left out"
+SHOWN = 5  # texts that a warning names
 DONE = ("rejected", "deleted", CONCEPT, ASSERTION, PLACE, "added", REPEATED, UNCHANGED, ALL_UNCHANGED)
 
 
@@ -48,6 +50,7 @@ class Changes:
     kb: Rows | None = None
     found: Sequence[Row] | None = None
     done: Counter[str] = field(default_factory=Counter)  # what people did -> in how many rows
+    added: set[str] = field(default_factory=set)  # what the rows that people added say, without case
 
     @property
     def none(self) -> bool:
@@ -59,6 +62,7 @@ class Changes:
         found = self._before.get(_key(row), [])
         if self.is_added(row):
             self.done["added"] += 1
+            self.added.add(row.cells["text"].strip().casefold())
             return
         before = found or [row.cells]
         same = [cells for cells in before if _had(cells, row, mention.concepts)]
@@ -122,6 +126,25 @@ class Changes:
     @cached_property
     def _name(self) -> Callable[[str], str]:
         return namer(self.kb)
+
+    def tell_unmarked(self, docs: Iterable[Document]) -> None:
+        """Warn of texts that people added in one place and left unmarked in others: a reader of all would not."""
+        if not (added := sorted(self.added - {""}, key=len, reverse=True)):
+            return
+        pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, added))})(?!\w)", re.IGNORECASE)
+        left: Counter[str] = Counter()
+        for doc in docs:
+            marked = [span for mention in doc.mentions or () for span in mention.spans]
+            places = (place.span() for place in pattern.finditer(doc.text))
+            left.update(
+                doc.text[start:end].casefold()
+                for start, end in places
+                if not any(start < span.end and span.start < end for span in marked)
+            )
+        if left:
+            shown = ", ".join(f"{text!r} {count:,}" for text, count in left.most_common(SHOWN))
+            problem = f"added, but unmarked in other places, which count as rejected ({shown})"
+            logger.warning("%s: %s: add rows for these, too, with start and end", self.path, problem)
 
     def say(self, kept: Counter[str]) -> None:
         """Say what was corrected, so that people see whether all of it arrived."""

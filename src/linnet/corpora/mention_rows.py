@@ -85,7 +85,11 @@ class Table:
         table = replace(self, faults=held) if self.corrected and self.faults.stops else self
         docs = table._attach(rows, texts)
         kept: Counter[str] = Counter()
-        for doc in docs if self.found is None else list(docs):  # the last row may be the first that was changed
+        if self.found is not None:
+            read = list(docs)  # the last row may be the first that was changed
+            table.changes.tell_unmarked(read)
+            docs = iter(read)
+        for doc in docs:
             if table.changes.none:
                 kept.update(mention.source for mention in doc.mentions or ())
             if not held.errors:
