@@ -228,6 +228,9 @@ def test_missing_recipes(tmp_path: Path) -> None:
     assert "; at the Hugging Face Hub it is hf:ward/letters@v2;" in problems(Path("ward/letters@v2"))[0]
     assert not any("Hub" in problems(Path(path))[0] for path in ("ward/letters.toml", "/ward/letters", "../letters"))
     assert problems(tmp_path) == ("is a folder, expected a file",)
+    (tmp_path / "pipeline.toml").touch()
+    [problem] = problems(tmp_path)
+    assert f"; --set tagger.encoder={tmp_path} lets" in problem, "a trained folder"
     for folder in ("ncbi_disease", "ncbi_disease/"):
         assert "; recipes of this corpus: ncbi_disease/" in problems(Path(folder))[0]
     assert "no such recipe" in problems(Path("a\0b"))[0]

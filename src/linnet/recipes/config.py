@@ -86,7 +86,8 @@ def read_recipe(source: str | Path, *, changes: Sequence[str] = ()) -> Recipe:
     try:
         values = tomllib.loads(read_text(path))
     except FormatError as error:
-        raise RecipeError(source, [error.problem]) from error
+        begin = f"; --set tagger.encoder={source} lets a tagger (dense, …) begin with what was learned there"
+        raise RecipeError(source, [error.problem + (begin if (path / "pipeline.toml").is_file() else "")]) from error
     except (ValueError, RecursionError) as error:  # no TOML, thousands of digits, brackets without end
         raise RecipeError(path, [f"not TOML: {error}"]) from error
     return _check(values, path, changes)
