@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from linnet.data import Document, Mention
 from linnet.errors import PipelineError, RecipeError
 from linnet.frozen import changed
+from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Detector, Pipeline, Stage
 from linnet.pipeline.component import check_parts
+from linnet.pipeline.learner import made_once
 
 __all__ = ["Linkable"]
 
@@ -19,7 +21,8 @@ class Linkable(Detector):
     """Finds the mentions of a detector that the parts behind it link well: with a candidate that scores enough.
 
     A detector that learned from no gold, or from that of another terminology, marks what the knowledge base does not
-    hold. Here such mentions are left out, and a `Union` takes what another detector finds in their place.
+    hold. Here such mentions are left out, and a `Union` takes what another detector finds in their place. So are those
+    whose best candidate is of another semantic type than they are, where the knowledge base knows theirs.
 
     Args:
         of: a detector, and what links behind it, in order.
@@ -55,6 +58,12 @@ class Linkable(Detector):
     def _whole(self) -> Pipeline:
         return Pipeline(*self.of)
 
+    @made_once
+    def _types(self) -> frozenset[str]:
+        """The semantic types of the knowledge base."""
+        kb = self._whole.kb
+        return frozenset(kb.types() if kb is not None else ())
+
     @property
     def needs(self) -> frozenset[str]:
         """What its parts need and do not get from each other."""
@@ -62,9 +71,12 @@ class Linkable(Detector):
 
     def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:
         """Return the mentions of each document that are linked well, with candidates."""
-        linked = self._whole([changed(doc, mentions=None) for doc in docs], allow=allow)
-        return [[mention for mention in doc.mentions or () if self._is_like(mention)] for doc in linked]
+        whole = self._whole
+        linked = whole([changed(doc, mentions=None) for doc in docs], allow=allow)
+        return [[mention for mention in doc.mentions or () if self._is_like(mention, whole.kb)] for doc in linked]
 
-    def _is_like(self, mention: Mention) -> bool:
-        found = mention.candidates
-        return found is not None and len(found) > 0 and float(found.scores[0]) >= self.min_score
+    def _is_like(self, mention: Mention, kb: KnowledgeBase | None) -> bool:
+        found, types = mention.candidates, self._types.intersection(mention.types)
+        if found is None or not len(found) or float(found.scores[0]) < self.min_score:
+            return False
+        return kb is None or not types or not types.isdisjoint(kb.types_of(int(found.rows[0])))
