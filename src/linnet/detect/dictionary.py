@@ -249,6 +249,10 @@ class Dictionary(Detector):
                 mentions[number].append(self._mention(docs[number].id, placed))
         return [list(by_position(found)) for found in mentions]
 
+    def read(self, docs: Sequence[Document]) -> list[list[Mention]]:
+        """Return the mentions of documents as they come: sentences and abbreviations are found first."""
+        return self.detect(Abbreviations()(Sentences()(docs)))
+
     def _wanted(self, allow: Allow | None) -> list[bool] | None:
         """Return for each row of the knowledge base, and at the end for none, whether it may be found; None = any."""
         own = Allow(types=tuple(self.types) or None, under=tuple(self.under) or None)

@@ -20,7 +20,7 @@ from linnet.detect.tagger_args import TaggerArgs
 from linnet.errors import RecipeError, did_you_mean
 from linnet.frozen import EMPTY, FrozenDict
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Allow, Component, Detector, Pipeline, Step
+from linnet.pipeline import Allow, Component, Detector, Step
 from linnet.pipeline.component import blind
 from linnet.pipeline.learner import made_once
 from linnet.text.chains import Rules
@@ -188,15 +188,8 @@ class Tagger(NetworkComponent[list[Any]], Detector):
 
     def read(self, docs: Sequence[Document]) -> list[Text]:
         """Return documents as words and word pieces, with what the dictionary says of them."""
-        known = self._matches(docs) if self.dictionary else None
+        known = self._names.read(docs) if self.dictionary else None
         return read(docs, self._reading, known=known, features=self.features)
-
-    def _matches(self, docs: Sequence[Document]) -> list[list[Mention]]:
-        """Return the names that the dictionary finds."""
-        asked = list(docs)
-        for part in Pipeline(self._names).front:
-            asked = part(asked)
-        return self._names.detect(asked)
 
     @property
     def _reading(self) -> WordPieces:
@@ -288,7 +281,7 @@ class Tagger(NetworkComponent[list[Any]], Detector):
         """
         if self.dictionary:
             raise RecipeError("tagger", ["dictionary: false is needed for supervision = 'names', which it would copy"])
-        made = silver(docs, self._matches(docs), names=(name.text for name in self.kb.names()))
+        made = silver(docs, self._names.read(docs), names=(name.text for name in self.kb.names()))
         count = sum(len(doc.mentions or ()) for doc in made)
         logger.info("tagger: %s matches of names teach, in %s texts", f"{count:,}", f"{len(made):,}")
         if count < FEWEST_MATCHES:

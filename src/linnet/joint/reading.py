@@ -19,7 +19,7 @@ from linnet.data import Candidates, Document, Mention, Span, mention_id
 from linnet.detect.dictionary import Dictionary
 from linnet.errors import PipelineError
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Allow, Joint, Pipeline
+from linnet.pipeline import Allow, Joint
 from linnet.pipeline.learner import made_once
 from linnet.retrieve.name_searcher import NameSearcher, with_margins
 from linnet.text.windows import Text, read
@@ -131,12 +131,7 @@ class JointNetwork(NameSearcher[Network], Joint):
 
     def read(self, docs: Sequence[Document]) -> list[Text]:
         """Return documents as words and word pieces, with what the dictionary says of them."""
-        known = None
-        if self._asks_dictionary:
-            asked = list(docs)
-            for part in Pipeline(self._names).front:
-                asked = part(asked)
-            known = self._names.detect(asked)
+        known = self._names.read(docs) if self._asks_dictionary else None
         return read(docs, self.reads, known=known, features={name: place for place, name in enumerate(self.marks)})
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:

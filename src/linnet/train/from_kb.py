@@ -115,7 +115,7 @@ class FromKb:
 
 
 def definitions(kb: KnowledgeBase) -> Iterator[Document]:
-    """Yield the definition of each concept that has one as a document, named after the concept.
+    """Yield the definition of each live concept that has one as a document, named after the concept.
 
     >>> import linnet, tempfile
     >>> from linnet.kb.build import build
@@ -124,7 +124,5 @@ def definitions(kb: KnowledgeBase) -> Iterator[Document]:
     >>> doc.id, doc.text
     ('X:1', 'A body that is too warm.')
     """
-    for row in range(len(kb)):
-        concept = kb[row]
-        if concept.definition.strip():
-            yield Document(concept.id, concept.definition)
+    for row, definition in kb.definitions():
+        yield Document(kb.id(row), definition)
