@@ -41,7 +41,7 @@ class Linkable(Detector):
     """
 
     of: Sequence[Stage]
-    min_score: float = 0.9
+    min_score: float = 0.85
 
     GIVES = frozenset({"mentions", "candidates"})
 
