@@ -9,6 +9,7 @@ import pytest
 
 from linnet.data import Concept, Document, Name
 from linnet.detect.dictionary import Dictionary
+from linnet.detect.informal import LayFile
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Abbreviations, Pipeline, Sentences
@@ -253,3 +254,30 @@ def test_short_forms_of_valves_and_pregnancies_speak_for_each_other(tmp_path: Pa
     assert concepts_in("Stillbirth with hydrops.") == ["Hydrops fetalis"]
     assert concepts_in("Gallbladder hydrops on ultrasound.") == ["Edema"]
     assert concepts_in("PCV 0.45.") == []
+
+
+def test_everyday_names_are_kept_beside_the_knowledge_base_and_follow_its_edits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = build([Concept(id, tuple(map(Name, names))) for id, names in NAMES.items()], tmp_path / "small.kb")
+    assert find(small, "Short of breath.", informal=True) == [("Short of breath", "X:4")]
+    assert [path.name for path in Dictionary(kb=small, informal=True).index_files] == ["small.kb.names", "small.kb.lay"]
+    with monkeypatch.context() as patch:
+        patch.setattr(LayFile, "write", None)  # it is not made again
+        assert find(small, "Short of breath.", informal=True) == [("Short of breath", "X:4")]
+    assert find(small, "Heavy nose bleeds.", informal=True) == []
+    with KnowledgeBase.edit(small.path) as edit:
+        edit.add(Concept("X:15", (Name("Epistaxis"),)))
+    edited = KnowledgeBase.open(small.path)
+    assert find(edited, "Heavy nose bleeds.", informal=True) == [("nose bleeds", "X:15")]
+
+
+def test_of_a_phrase_that_the_table_holds_twice_the_first_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = [["hot turns", "Seizure", "exact"], ["hot turns", "Fatigue"], ["hot spells", "Nothing|Fatigue"]]
+    monkeypatch.setattr("linnet.detect.informal.rows", lambda _, name: table if name == "lay_names.tsv" else [])
+    small = build([Concept("X:1", (Name("Fatigue"),)), Concept("X:2", (Name("Seizure"),))], tmp_path / "small.kb")
+    assert find(small, "Has hot turns.", informal=True) == [("hot turns", "X:2")]
+    assert find(small, "Has hot turn.", informal=True) == []
+    assert find(small, "Has hot spells.", informal=True) == [("hot spells", "X:1")]

@@ -35,7 +35,7 @@ from linnet.detect.findings import (
     text_of,
     without_everyday,
 )
-from linnet.detect.informal import LaySearch, named_senses
+from linnet.detect.informal import LayFile, LaySearch, named_senses
 from linnet.detect.name_search import Batch, Match, Search, SurfaceSearch, Text, View
 from linnet.detect.name_table import MAX_WORDS, NamesFile, NameTable, name_codes
 from linnet.errors import DataError
@@ -268,8 +268,10 @@ class Dictionary(Detector):
 
     @property
     def index_files(self) -> list[Path]:
-        """The table of names."""
-        return NamesFile(self.kb, language_of(self.language)).files
+        """The table of names, and that of everyday names."""
+        language = language_of(self.language)
+        lay = LayFile(self.kb).files if self.informal and language.english else []
+        return [*NamesFile(self.kb, language).files, *lay]
 
     @made_once
     def _search(self) -> Search:
@@ -287,7 +289,7 @@ class Dictionary(Detector):
 
     @made_once
     def _lay(self) -> LaySearch:
-        return LaySearch(self._search)
+        return LaySearch(self._search, self.kb)
 
     @made_once
     def _german(self) -> GermanSearch:

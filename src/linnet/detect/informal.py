@@ -1,55 +1,98 @@
 """The language of notes: everyday and telegraphic names of concepts, and short forms with the concepts they mean.
 
 ``linnet/text/lay_names.tsv`` lists phrases with names; a knowledge base that has one of these names gets the phrase.
+Which it gets is kept in a file beside it: to find out takes longer than all else that a first note needs.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
+from importlib import resources
+from typing import Any
 
 import numpy as np
 
+from linnet.arrays_file import ArraysWriter, Stored
 from linnet.detect.name_agreement import How, Shape
 from linnet.detect.name_search import Batch, Match, Search, Text, View
-from linnet.detect.name_table import Kind, NameTable, in_sorted
+from linnet.detect.name_table import COLUMNS, FORMAT, Kind, NameTable, in_sorted, rules, write_names
 from linnet.detect.part_findings import PartSearch
 from linnet.errors import UnknownConceptError
 from linnet.kb import KbName, KnowledgeBase
+from linnet.kb.side_files import Earlier, SideFile
 from linnet.text.known_forms import Senses
 from linnet.text.variants import content_words
 from linnet.text.wordlists import rows
 
 __all__ = ["LaySearch", "named_senses"]
 
+TABLE = "lay_names.tsv"
+MADE_BY = (("linnet.text", TABLE), ("linnet.detect", "name_agreement.py"))  # whose change makes the file stale
 ADJECTIVE, EXACT = "adjective", "exact"  # kinds of phrases, see the head of the table
 LAY = 0.9  # what the score of such a name is multiplied by
 LEAST = 0.93  # agreement that it needs: it is no name of a terminology, to which distant forms may belong
 
 
+def _phrases() -> Iterator[tuple[str, str, str]]:
+    """Yield each phrase of the table with its names, and its kind or nothing."""
+    for pattern, names, *kind in rows("linnet.text", TABLE):
+        for words in itertools.product(*(word.split("/") for word in pattern.split())):
+            yield " ".join(words), names, "".join(kind)
+
+
+class LayFile(SideFile[NameTable]):
+    """The phrases whose names a knowledge base has, in their file; `search`, of its names in English, makes it."""
+
+    WHAT = "table of everyday names"
+    SUFFIX = "lay"
+    MAGIC = b"linnet lay names\n"
+    ARRAYS = COLUMNS
+
+    def __init__(self, kb: KnowledgeBase, search: Search | None = None) -> None:
+        self.search = search
+        digest = hashlib.blake2b(digest_size=8)
+        for package, file in MADE_BY:
+            digest.update((resources.files(package) / file).read_bytes())
+        super().__init__(kb, rules={"format": FORMAT, "rules": rules(), "made by": digest.hexdigest()})
+
+    def write(
+        self,
+        writer: ArraysWriter,
+        concepts: Sequence[int] | None,  # noqa: ARG002 - all, at every edit
+        earlier: Earlier[NameTable] | None,  # noqa: ARG002 - the same
+    ) -> dict[str, Any]:
+        """Write the columns of a table of names."""
+        return write_names(self._named(), writer)
+
+    def read(self, stored: Stored) -> NameTable:
+        """Return the table over the columns of a file."""
+        return NameTable(stored)
+
+    def _named(self) -> Iterator[KbName]:
+        search = self.search or Search(NameTable.of(self.kb), informal=True)
+        seen = set[str]()
+        known = functools.cache(lambda names: search.known_name(names.split("|")))
+        for phrase, names, _ in _phrases():
+            found = known(names) if phrase not in seen else None
+            if found is not None:
+                seen.add(phrase)
+                yield KbName(found.name, found.concept, phrase, "exact", "", "", preferred=True)
+
+
 class LaySearch(Search):
-    """Finds the phrases of the table whose names `search` knows."""
+    """Finds the phrases of the table whose names `search`, that of `kb`, knows."""
 
     LONGEST_WITH_INSERTION = 0
 
-    def __init__(self, search: Search) -> None:
-        entries, seen = [], set[str]()
-        known = functools.cache(lambda names: search.known_name(names.split("|")))
-        self._kinds: dict[tuple[str, ...], str] = {}
-        for pattern, names, *kind in rows("linnet.text", "lay_names.tsv"):
-            found = known(names)
-            if found is None:
-                continue
-            for words in itertools.product(*(word.split("/") for word in pattern.split())):
-                phrase = " ".join(words)
-                if phrase in seen:
-                    continue
-                seen.add(phrase)
-                entries.append(KbName(found.name, found.concept, phrase, "exact", "", "", preferred=True))
-                if kind:
-                    self._kinds[tuple(content_words(phrase))] = kind[0]
-        super().__init__(NameTable.of_names(entries), informal=True)
+    def __init__(self, search: Search, kb: KnowledgeBase) -> None:
+        super().__init__(LayFile(kb, search).current(), informal=True)
+        kinds: dict[str, str] = {}  # of a phrase that the table holds twice the first counts
+        for phrase, _, kind in _phrases():
+            kinds.setdefault(phrase, kind)
+        self._kinds = {tuple(content_words(phrase)): kind for phrase, kind in kinds.items() if kind}
         self._parts = PartSearch(search)
 
     def matches(self, batch: Batch, view: View | None = None, texts: Sequence[Text] = ()) -> Iterator[Match]:

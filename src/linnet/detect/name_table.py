@@ -39,6 +39,8 @@ from linnet.text.languages import ENGLISH, Language
 from linnet.text.variants import singular
 
 __all__ = [
+    "COLUMNS",
+    "FORMAT",
     "MASK",
     "MAX_WORDS",
     "U64",
@@ -48,7 +50,9 @@ __all__ = [
     "NamesFile",
     "in_sorted",
     "name_codes",
+    "rules",
     "word_code",
+    "write_names",
 ]
 
 FORMAT = 6
@@ -232,7 +236,7 @@ class NameTable:
         """Return a table of names that stand in no knowledge base, in a temporary file."""
         with tempfile.TemporaryFile() as file:
             writer = ArraysWriter(file, MAGIC)
-            return cls(writer.finish(_finish(writer, *_collect(names, file, language))), language)
+            return cls(writer.finish(write_names(names, writer, language)), language)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -313,6 +317,11 @@ class NamesFile(SideFile[NameTable]):
     def read(self, stored: Stored) -> NameTable:
         """Return the table over the columns of a file."""
         return NameTable(stored, self.language)
+
+
+def write_names(names: Iterable[KbName], writer: ArraysWriter, language: Language = ENGLISH) -> dict[str, Any]:
+    """Write the columns of a table of names, and return what the header shall tell."""
+    return _finish(writer, *_collect(names, writer.file, language))
 
 
 def _finish(writer: ArraysWriter, raw: dict[str, Any], words: Words) -> dict[str, Any]:
