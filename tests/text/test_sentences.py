@@ -36,6 +36,8 @@ PROSE = [
     ["Contrast was given i.v. MRI followed at 5 p.m. EEG next."],
     ["Vitamin D.", "Serum calcium was low."],
     ["Z. n. Struma und V. a. Schlafapnoe.", "Kein Fieber."],
+    ["Tropfen b. Bed. bei Schmerzen.", "Fragl. Aszites, lt. Ehefrau neu."],
+    ["She stayed in bed.", "Bed rest helped."],
     ["She has hepatitis C.", "Ribavirin was stopped."],
     ["The difference was small (p < .05).", "It was 0.05."],
     ["P = 0. 048 was reported.", "It is a printing error."],

@@ -202,6 +202,8 @@ def _is_full_stop(text: str, first: int, stop: int, resume: int, *, word: str, b
             return False
         starter = word in STARTERS and (len(word) > 1 or text[resume + 1 : resume + 2] != ".")  # "J. A. Smith"
         previous = words[-2] if len(words) > 1 and not at_start else ""
+        if not SPACED.isdisjoint([(previous + token).lower(), f"{token}.{word}".lower()]):
+            return False  # "Z. n. Struma", "b. Bed. bei Schmerzen"
         verdict = _judge_short(token, word, previous, at_start=at_start, starter=starter)
         if verdict is not None:
             return verdict and begins
@@ -240,8 +242,8 @@ def _judge_short(token: str, word: str, previous: str, *, at_start: bool, starte
         number = word[:1].isdigit() or FIGURE.fullmatch(word) is not None
         return (kind == "seldom" and starter) or (kind == "number" and not number)
     if len(token) == 1 and token.isalpha():
-        if at_start or (token.islower() and word[:1].isdigit()) or (previous + token).lower() in SPACED:
-            return False  # an item of an enumeration, somebody's initial, "p. 12", "Z. n. Struma"
+        if at_start or (token.islower() and word[:1].isdigit()):
+            return False  # an item of an enumeration, somebody's initial, "p. 12"
         return token.islower() or starter or previous.lower() in LETTERED or previous[-1:].isdigit()
     if len(token) < 3 and token.isdigit():
         return not at_start and previous[-1:] not in {":", ";"}
