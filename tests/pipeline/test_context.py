@@ -159,7 +159,26 @@ No murmurs, [pitting oedema] to knees.
 Mutter hat Migräne, Patientin hat [Asthma].
 Suspected Marfan syndrome: [tall stature], [arachnodactyly].
 Salbutamol prn, [hypertension].
-PMHx: HTN, [CKD3b].""",
+PMHx: HTN, [CKD3b].
+Nan: "she [snores] like a bear and [forgets things]".
+Uncle filmed her: [jerking], [drooling].
+Grandma: he [limps] after football.
+Dad: "he's [tired]". Dads video: he [stares].
+Granddad, who fears the worst, says he [coughs].
+Aunt: call if he needs us. [Eczema] flares.
+Z. n. Appendizitis, Z. n. Ulkus, [Coxarthrose] links.
+Amoxil for 5/7, [gout], cough (none since Easter).
+Hold ramipril until [AKI] resolves.
+Avoid NSAIDs for [back pain].
+Low mood and [fatigue]; both not resolved.
+He was [dizzy], now worse.
+We discussed his [obesity].
+[Acne], [eczema] since May, fever: nil.
+Awaiting [hernia] repair.
+The [nodule] described previously is stable.
+Diagnosis of [asthma] explained
+Poss cause of [hyponatraemia]: bendroflumethiazide.
+""",
     "negated": """
 [Dyspnoe] -
 [Fever]: -
@@ -246,7 +265,28 @@ Screened for [diabetes] - negative.
 You have not coughed up blood or passed [black stools].
 No [focal deficit].
 [JVP not raised].
-[Aszites] nicht nachweisbar.""",
+[Aszites] nicht nachweisbar.Neg: [earache], [sore throat], [SOB]
+Pertinent negatives: [rigors], [night sweats].
+[Weight loss], [fevers], [sweats]: nil.
+[Nausea], [vomiting] - none
+[Earache], [discharge], [vertigo] all denied.
+[Fieber], [Husten]: nein.
+Felt it was [wind], which it was not.
+Thought of a [hypo] - BM 8.1, so not that.
+[VSD] queried at 20 weeks: septum intact.
+I had wondered about [mumps] but the PCR was negative.
+Not (yet) [diabetic].
+Abdomen soft, [anicteric].
+PCR negative for [flu].
+[Sickle cell] screening clear.
+[Gout flare] never developed.
+Dont think he is [depressed].
+I dont think these are [seizures].
+FH: aunt epilepsy. Child himself: no [bruising].
+Side effects: no [nausea].
+Einen [Infarkt] schlossen wir laborchemisch aus.
+[Blut im Stuhl] bei Aufnahme verneint.
+""",
     "uncertain": """
 EEG zur Abklärung von [Epilepsie] und [Ataxie].
 Mikrozephalie zur Abklärung eines [Rett-Syndroms].
@@ -283,7 +323,12 @@ Either [asthma] or [bronchitis].
 [Lymphoma] remains a concern.
 The picture would fit with [vasculitis].
 [Coeliac] screen sent.
-Swab for [chlamydia] sent.""",
+Swab for [chlamydia] sent.The radiologist raised [lymphoma].
+Sono: fragl. [Aszites].
+School wonders if he is [dyslexic].
+[PE] queried: CTPA awaited.
+FH: mum gout. ?[gout]
+""",
     "family": """
 Unlike her brother with [cardiomyopathy] she is well.
 Like her mother her brother has [cardiomyopathy].
@@ -305,7 +350,9 @@ Nobody in the family has [Marfan syndrome].
 Familienanamnese: [Diabetes] beim Vater.
 Lives with her husband, who has [dementia].
 Two of her sisters have [hypothyroidism].
-As far as she knows nobody has had [epilepsy].""",
+As far as she knows nobody has had [epilepsy].
+Daughter "has [Crohns]".
+""",
     "hypothetical": """
 VGB stopped ([visual field constriction] a concern)
 Has buccal midazolam 5 mg for [seizures].
@@ -337,7 +384,15 @@ Not with NSAIDs ([AKI] risk).
 Most people with [asthma] live a normal life.
 Midazolam for [seizures] lasting more than five minutes.
 Safety net: [weakness], [incontinence].
-Annual [retinopathy] screening.""",
+Annual [retinopathy] screening.Consent talk incl. [bleeding], [infection].
+Consent: [perforation], [bleeding].
+[Weight gain] and [drowsiness] explained.
+We discussed [stroke] and [bleeding].
+Team to be called at once for [seizures] or [apnoea].
+Tropfen b. Bed. bei [Ohrenschmerzen], kühlen.
+Parents: come to ED if he [wheezes].
+Es droht ein [Ileus].
+""",
     "historical": """
 Z.n. [Pneumonie],, [Hepatitis].
 Geburtsanamnese: Sie ist in der 30. Woche geboren, [Apnoen].
@@ -386,7 +441,24 @@ Stopped: ramipril ([cough]).
 Could not tolerate ramipril ([cough]).
 Stopped metformin because of [diarrhoea].
 [Chest pain] last month, none since.
-He was born at 32 weeks with [respiratory distress].""",
+He was born at 32 weeks with [respiratory distress].
+Admitted w/ [fever] & [rigors], both gone since day 3.
+Last month's [floaters] and [flashes], both of which have now stopped.
+At New Year he [saw cats], never since.
+[Epistaxis] x1, quit with pressure.
+[Acute kidney injury] after contrast, peak creatinine 210, resolved.
+[Chest pain], no ECG changes, gone with GTN.
+[Cellulitis]: 5 days of fluclox, CRP down, settled.
+He was [constipated] on codeine, now regular.
+[Line sepsis] d15, lines changed.
+[Rash] has now faded.
+Penicillin allergy – [rash] + [lip swelling].
+Penicillinallergie ([Exanthem])
+Reaction to codeine: [hives].
+Passager [Delir].
+Maternal history: [GDM].
+[Otitis], folgenlos abgeheilt.
+""",
 }
 CASES = [(said, line) for said, lines in EXPECTED.items() for line in lines.strip().splitlines()]
 BRACKETS = re.compile(r"\[([^]]*)\]")
@@ -445,6 +517,29 @@ def test_a_family_section_ends_where_the_letter_goes_on() -> None:
 def test_words_of_a_finding_are_no_triggers() -> None:
     assert read(marked("[Absent speech] and [ataxia].")) == ["affirmed", "affirmed"]
     assert read(marked("[Family history of cancer], [obesity].")) == ["affirmed", "affirmed"]
+
+
+def test_in_a_plan_some_words_say_something_else() -> None:
+    plan = "- Paracetamol bei [Kopfschmerzen]\n- Marcumar bei [Vorhofflimmern]\n- Penicillin bei [Scharlach]"
+    letter = f"Procedere:\n{plan}\nBefund:\nErguss bei [Fieber]"
+    assert read(marked(letter)) == ["hypothetical", "affirmed", "affirmed", "affirmed"]
+    assert read(marked("PSH: [hernia] repair.\nPlan\n- [hernia] repair")) == ["historical", "affirmed"]
+
+
+def test_a_label_in_an_item_of_a_list_speaks_of_that_item() -> None:
+    letter = "Plan\n1. Bed rest. Risks: [clots], [sores]\n2. MRI to exclude [discitis]\n3. Cream for [eczema]"
+    assert read(marked(letter)) == ["hypothetical", "hypothetical", "uncertain", "affirmed"]
+
+
+def test_short_forms_of_headings_have_a_full_stop() -> None:
+    assert read(marked("VE: Migräne.\nAllerg.: Novalgin ([Angioödem])\nBefund: [Exanthem]")) == [
+        "historical",
+        "affirmed",
+    ]
+
+
+def test_a_maternal_history_tells_of_the_pregnancy() -> None:
+    assert read(marked("Mat hx: [GDM], [asthma].\n\nO/E [jaundice]")) == ["historical", "family", "affirmed"]
 
 
 def test_relatives_are_known_by_their_names() -> None:

@@ -15,7 +15,8 @@ from linnet.text.sections import find_sections
 from linnet.text.triggers import cut, find_triggers, lower, places
 from linnet.text.wordlists import rows
 
-KINDS = {"negated", "uncertain", "family", "hypothetical", "historical", "past", "present"}
+KINDS = {"negated", "uncertain", "family", "hypothetical", "historical", "past", "present", "done", "need"}
+DIRECTIONS = {"forward", "backward", "either", "answer", "opening", "closing", "condition", "contrast", "around"}
 TABLE = rows("linnet.text", "triggers.tsv")
 
 
@@ -23,13 +24,13 @@ def test_the_table_of_triggers_is_whole() -> None:
     sets = {name for kind, name, _, _ in TABLE if kind == "set"}
     for kind, direction, reach, listed in TABLE:
         if kind in KINDS:
-            assert direction in ("forward", "backward", "either", "answer", "opening", "condition", "around"), listed
+            assert direction in DIRECTIONS, listed
             assert reach in ("phrase", "list", "sentence", "next", "bracket"), listed
         elif kind in ("pseudo", "stop"):
             assert (direction, reach) in {("-", "-"), ("-", "list"), ("-", "sentence")}, listed
         else:
             assert kind in ("set", "lasting", "passing")
-        assert set(re.findall(r"\{(\w+)\}", listed)) <= sets | {"year", "number", "any"}
+        assert set(re.findall(r"\{(\w+)\}", listed)) <= sets | {"year", "day", "number", "any"}
         assert all(listed.split("|")), listed
         assert lower(listed) == listed
 

@@ -12,7 +12,7 @@ import bisect
 import functools
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -25,7 +25,7 @@ from linnet.pipeline.pipeline import Stage
 from linnet.text.proper_names import names_something_else
 from linnet.text.scopes import Scope, find_scopes
 from linnet.text.sections import Section, find_sections
-from linnet.text.triggers import cut, fold, is_lasting, lower, names_of_relatives, past_years, words_of
+from linnet.text.triggers import cut, days_of_stay, fold, is_lasting, lower, names_of_relatives, past_years, words_of
 
 __all__ = ["Context"]
 
@@ -35,9 +35,13 @@ SAYS: Final = {
     "family": "family",
     "past": "past",
     "birth": "historical",
+    "maternal": "family",
     "advice": "hypothetical",
     "differential": "uncertain",
 }
+IMPLY: Final = frozenset({"past", "done", "need"})
+TOLD: Final = frozenset({"negated", "historical"})
+LINE: Final = 80  # characters before a reaction in which the allergy stands
 MOST: Final = 2000  # characters of a sentence
 NEAR: Final = 40  # characters before how somebody feels in which it stands who does
 LONGEST: Final = 50  # items of a list that its first line speaks of
@@ -48,6 +52,10 @@ MINUS: Final = re.compile(
     r"[ \t]*(?:(?P<goes_on>[,;.)])|(?=\n|\Z))"
 )
 SIGNED: Final = re.compile(r"[-+–−](?:ve)?\)?[ \t]*[,;]")  # behind another finding of the line
+ALLERGY: Final = re.compile(r"(?:allerg(?:y|ie|ic to|isch auf)|reaction to|intoleran(?:t|ce) (?:to|of))\b")
+REACTED: Final = re.compile(  # outside such a list: *penicillin allergy (rash)*, *allergic to nuts: hives*
+    rf"{ALLERGY.pattern}[^.,;:()\n]{{0,20}}(?:\([^)\n]*|(?::|\s[–—→-])\s[^.;\n]*)\Z"
+)
 REACTION: Final = re.compile(r"[(:→–-][^,;.)\n]*\Z")  # in an allergy list: what stands behind the substance
 
 
@@ -132,7 +140,7 @@ class _Reader:
     def _meant(self) -> dict[str, str]:
         """What years that are past and names of relatives stand for in triggers."""
         years = dict.fromkeys(past_years(self._doc.text), "{year}")
-        return years | names_of_relatives(self._doc.text)
+        return years | days_of_stay(self._doc.text) | names_of_relatives(self._doc.text)
 
     def _section(self, at: int) -> Section | None:
         place = bisect.bisect_right(self._openings, at) - 1
@@ -157,18 +165,31 @@ class _Reader:
     def read(self, mention: Mention) -> set[str]:
         """Return all that the text says of a mention."""
         place = max(bisect.bisect_right(self._starts, mention.start) - 1, 0)
+        surface = lower(self._doc.surface(mention))
+        words = surface.split()
         said = {scope.kind: scope for scope in self._scopes_of(place) if _covers(scope, mention)}
-        kinds = {*said, self._says(mention)}
-        if "past" in kinds and "present" not in kinds and not is_lasting(self._doc.surface(mention)):
-            kinds.add("historical")
-        if _is_denied(self._doc.surface(mention)) or self._has_minus(mention):
+        kinds = {*said, self._says(mention, words, said.keys())}
+        kinds |= self._implied(mention, kinds, surface)
+        if _is_denied(words) or self._has_minus(mention):
             kinds.add("negated")
-        if self._is_feared(place, mention):
+        if self._is_feared(place, words):
             kinds.add("hypothetical")
         if said.keys() >= {"negated", "uncertain"} and said["negated"].backward:  # the last word counts
             last = max(said["negated"], said["uncertain"], key=lambda scope: (scope.backward, scope.end))
             kinds -= {"negated", "uncertain"} - {last.kind}
         return kinds
+
+    def _implied(self, mention: Mention, kinds: Set[str], surface: str) -> set[str]:
+        """Return what follows from what is said of a mention, its name and its section."""
+        if kinds.isdisjoint(IMPLY):
+            return set()
+        section = self._section(mention.start)
+        kind = section.kind if section else ""
+        over = "past" in kinds and "present" not in kinds and not is_lasting(surface)
+        if over or ("done" in kinds and kind != "plan"):
+            return {"historical"}
+        needed = "need" in kinds and kind in ("plan", "medication")
+        return {"hypothetical"} if needed and surface.endswith(tuple(words_of("symptom"))) else set()
 
     def _has_minus(self, mention: Mention) -> bool:
         """Whether a minus stands behind a mention, in a list or alone in its line: *fever -, cough +*, *Rash: -*.
@@ -183,19 +204,30 @@ class _Reader:
         in_list = not any(map(str.isalnum, before)) or SIGNED.search(before) is not None
         return in_list and not text[minus.end() :].lstrip()[:1].islower()
 
-    def _is_feared(self, place: int, mention: Mention) -> bool:
-        """Whether a mention is a death that nobody has died: *SUDEP discussed*."""
-        if words_of("feared").isdisjoint(lower(self._doc.surface(mention)).split()):
+    def _is_feared(self, place: int, words: Sequence[str]) -> bool:
+        """Whether the words of a mention name a death that nobody has died: *SUDEP discussed*."""
+        if words_of("feared").isdisjoint(words):
             return False
         start, end = self._sentences[place] if self._sentences else (0, len(self._text))
         return words_of("dead").isdisjoint(cut(self._text, start, end))
 
-    def _says(self, mention: Mention) -> str:
-        """Return what the section of a mention says of it."""
+    @functools.cached_property
+    def _tells_reactions(self) -> bool:
+        return ALLERGY.search(self._text) is not None
+
+    def _says(self, mention: Mention, words: Sequence[str], said: Set[str]) -> str:
+        """Return what the section of a mention of `words` says of it; `said` is what the text around it says."""
         section = self._section(mention.start)
-        if section is None or section.kind != "allergies":
-            return SAYS.get(section.kind, "") if section else ""
-        return "historical" if REACTION.search(self._text, section.body, mention.start) else ""
+        kind = section.kind if section else ""
+        if section and kind == "allergies":
+            return "historical" if REACTION.search(self._text, section.body, mention.start) else ""
+        if self._tells_reactions and REACTED.search(self._text, max(0, mention.start - LINE), mention.start):
+            return "historical"
+        if kind == "maternal" and not words_of("gravid").isdisjoint(words):
+            return "historical"  # of her pregnancy with the patient
+        if kind == "advice" and not said.isdisjoint(TOLD):
+            return ""  # *Side effects: no rash*
+        return SAYS.get(kind, "")
 
     def _scopes_of(self, place: int) -> list[Scope]:
         """Return the scopes in a sentence, and in an item of a list those that reach into it (*No evidence of:*)."""
@@ -221,10 +253,9 @@ class _Reader:
         return any(span.end > start for span in self._taken[max(0, last - 8) : last])
 
 
-def _is_denied(surface: str) -> bool:
-    """Whether a finding holds its own denial: *JVP not raised*."""
-    words = lower(surface).split()
-    return "not" in words[1:-1] and words[-1] in words_of("large")
+def _is_denied(words: Sequence[str]) -> bool:
+    """Whether the words of a finding hold its own denial: *JVP not raised*, *anicteric*."""
+    return ("not" in words[1:-1] and words[-1] in words_of("large")) or not words_of("denial").isdisjoint(words)
 
 
 def _with_answers(sentences: Sequence[Span], text: str) -> Iterator[Span]:

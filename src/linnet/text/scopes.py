@@ -8,10 +8,11 @@ trigger, and commas as far as its reach says.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from linnet.text.triggers import Found, Trigger, cut, find_triggers, places, words_of
+from linnet.text.triggers import Found, Trigger, are_names, cut, find_triggers, places, states, words_of
 
 __all__ = ["Scope", "find_scopes"]
 
@@ -23,7 +24,17 @@ POLAR: Final = frozenset({"negated", "uncertain", "hypothetical"})  # of which o
 OR: Final = frozenset({"or", "nor", "oder", "noch"})
 AND: Final = OR | {"and", "und", "&", "/"}
 NEAR: Final = frozenset({":", "-", ",", "("})  # signs that may stand between a finding and what is said behind it
+REFUTES: Final = frozenset({":", "-", ";", "but", "aber"})  # behind which a doubt is taken back
+REMARK: Final = frozenset({",", "-", ":"})  # signs before which a remark without a finding may stand
 OPENS: Final = frozenset({";", ":", "-", "(", ","})
+ANYWHERE: Final = frozenset({"forward", "backward", "either"})
+FORWARD: Final = frozenset({"forward", "opening", "condition"})
+# Behind a relative who tells or shows something of the patient: *Mum: "he snores"*, *Dad filmed him: loud snoring*.
+SPEECH: Final = re.compile(
+    r"\s*[\"“„«](?!ha[sd]\b)|[^.;:,\n]{0,24}?(?:\b(?:him|her|this)\s*:|:\s*(?:[\"“„«‘']|(?:s?he|his|her|they|er|sie)\b))"
+    r"|\s+(?:hat|haben|habe)\b[^.;:,\n]{0,60}\b(?:beobachtet|bemerkt|festgestellt|angegeben|berichtet|geschildert|gesehen)\b"
+)
+PAIR: Final = frozenset({"both", "beide", "beides"})
 ARROWS: Final = frozenset("↑↓")
 # Sets of words that say, at the border of an item of a list, that it is no more what the list was said to be.
 OWN: Final = {"uncertain": ("known",), "historical": ("known", "chronic")}
@@ -64,30 +75,27 @@ def find_scopes(text: str, start: int, end: int, is_taken: Taken, meant: Mapping
         masked = ["" if at in taken else word for at, word in enumerate(words)]
         found = [one for one in find_triggers(masked, meant) if one.trigger.kind != "pseudo"]
         found = [one for one in found if not is_taken(where[one.first][0], where[one.last - 1][1])]
-    return _Reaches(words, where, found).all()
+    return _Reaches(words, where, list(_without_speakers(found, text, where, end)), is_taken).all()
 
 
-def _states(item: Sequence[str]) -> bool:
-    """Whether an item of a list says something of its own: *LA dilated*, *liver edge 3 cm*, *cough since May*.
-
-    >>> [_states(item.split()) for item in ("LA severely dilated", "liver edge 3 cm", "oedema +", "rash", "dilated")]
-    [True, True, True, False, False]
-    """
-    if len(item) < 2:
-        return False
-    measured = any(word.isdigit() or word.startswith("++") for word in item)
-    return measured or item[-1][0] == "+" or item[-1] in words_of("state") or not words_of("since").isdisjoint(item)
+def _without_speakers(found: Sequence[Found], text: str, where: Sequence[tuple[int, int]], end: int) -> Iterator[Found]:
+    """Yield triggers without the relatives who only tell of the patient."""
+    for one in found:
+        if one.trigger.kind != "family" or not SPEECH.match(text, where[one.last - 1][1], end):
+            yield one
 
 
 class _Reaches:
     """The reaches of the triggers of one sentence."""
 
-    def __init__(self, words: Sequence[str], where: Sequence[tuple[int, int]], found: Sequence[Found]) -> None:
-        self._words, self._where, self._found = words, where, found
+    def __init__(
+        self, words: Sequence[str], where: Sequence[tuple[int, int]], found: Sequence[Found], is_taken: Taken
+    ) -> None:
+        self._words, self._where, self._found, self._is_taken = words, where, found, is_taken
         stops = [one for one in found if one.trigger.kind == "stop"]
         self._stops = {one.first for one in stops}
         self._turns = {one.first for one in stops if one.trigger.reach == "sentence"}
-        self._polar = {one.first: one.last for one in found if one.trigger.kind in POLAR}
+        self._polar = {one.first: one.last for one in found if one.trigger.kind in POLAR and self._holds(one)}
         self._ends = set(self._polar.values())
         denials = [one for one in found if one.trigger.kind == "negated" and one.trigger.direction != "backward"]
         self._denials = {one.first for one in denials}
@@ -97,26 +105,114 @@ class _Reaches:
         return [scope for one in self._found if one.trigger.kind != "stop" for scope in self._scopes(one)]
 
     def _scopes(self, one: Found) -> list[Scope]:
+        direction, reach = one.trigger.direction, one.trigger.reach
+        if not self._holds(one):
+            return []
+        if self._is_refuted(one):
+            one = one._replace(trigger=one.trigger._replace(kind="negated"))
+        if direction == "around":
+            return [self._backward(one), self._forward(one)]
+        if direction == "contrast":
+            return self._contrast(one)
+        if direction in ("either", "answer"):
+            if self._is_label(one):
+                one, direction = one._replace(trigger=one.trigger._replace(reach="list")), "forward"
+            else:
+                direction = "forward" if self._is_followed(one.last) else "backward"
+        if direction in FORWARD:
+            return self._over_list(one) if reach == "list" else [self._forward(one)]
+        return list(self._backwards(one))
+
+    def _holds(self, one: Found) -> bool:
+        """Whether a trigger stands where one of its direction says something."""
         direction = one.trigger.direction
+        if direction in ANYWHERE and one.trigger.kind != "done":
+            return True
         if direction in ("opening", "condition"):
             opens = one.first == 0 or self._words[one.first - 1] in OPENS
-            holds = direction == "opening" or self._is_condition(one.last)
-            return [self._forward(one)] if opens and holds else []
-        if direction == "around":
-            coming = not words_of("future").isdisjoint(self._words)
-            return [] if coming else [self._backward(one), self._forward(one)]
-        if direction == "answer" and words_of("asked").isdisjoint(self._words) and not self._is_followed(one.last):
-            return []
-        if direction in ("either", "answer"):
-            direction = "forward" if self._is_followed(one.last) else "backward"
-        if direction == "forward":
-            return [self._forward(one)]
-        return [self._backward(one), *([self._backward(one._replace(trigger=LISTED))] if self._sums_up(one) else [])]
+            return opens and (direction == "opening" or self._is_condition(one.last))
+        if direction == "closing":
+            return one.last == len(self._words) and words_of("labelled").isdisjoint(self._words)
+        if direction == "around" or one.trigger.kind == "done":
+            return words_of("future").isdisjoint(self._words)
+        if direction == "answer":
+            return not words_of("asked").isdisjoint(self._words) or self._is_followed(one.last)
+        return True
 
-    def _sums_up(self, one: Found) -> bool:
-        """Whether a trigger says that a list is over, behind a dash or colon: *rash, fever, headache - resolved*."""
-        over = one.trigger.kind == "historical" and not words_of("over").isdisjoint(self._words[one.first : one.last])
-        return over and one.first > 0 and self._words[one.first - 1] in "-:"
+    def _is_label(self, one: Found) -> bool:
+        """Whether a trigger is the label of a list: *Neg: cough, rash*."""
+        opens = one.first == 0 or self._words[one.first - 1] in OPENS - {"("}
+        return opens and self._words[one.last : one.last + 1] == [":"] and self._is_followed(one.last + 1)
+
+    def _contrast(self, one: Found) -> list[Scope]:
+        """Return the scope of what was, where it is otherwise now: *was constipated on codeine, now regular*."""
+        if self._words[one.last + 1 : one.last + 2] and self._words[one.last + 1] in words_of("worse"):
+            return []
+        for at in range(one.first - 1, -1, -1):
+            if self._words[at] in words_of("was"):
+                return [Scope(one.trigger.kind, self._where[at][1], self._where[one.first][0], True)]
+            if self._words[at] == ";" or at in self._stops:
+                break
+        return []
+
+    def _over_list(self, one: Found) -> list[Scope]:
+        """Return the scope of a trigger; one that is repeated tells of its own item, and of others what does not last.
+
+        *Z. n. Apoplex, Z. n. Leistenhernie, Hypertonie*.
+        """
+        scope = self._forward(one)
+        said = self._words[one.first : one.last]
+        again = any(other.first != one.first and self._words[other.first : other.last] == said for other in self._found)
+        commas = (self._where[at][0] for at in range(one.last, len(self._words)) if self._words[at] == ",")
+        comma = next(commas, scope.end)
+        if scope.kind != "historical" or not again or comma >= scope.end:
+            return [scope]
+        return [scope._replace(end=comma), scope._replace(kind="past", start=comma)]
+
+    def _backwards(self, one: Found) -> Iterator[Scope]:
+        """Yield the scopes of a trigger that stands behind what it speaks of."""
+        kind, reach = one.trigger.kind, one.trigger.reach
+        if kind == "historical" and reach == "list":
+            yield self._backward(one._replace(trigger=one.trigger._replace(reach="phrase")))
+            one = one._replace(trigger=LISTED)
+        yield self._backward(one)
+        first = one.first + (self._words[one.first] in (":", "-"))
+        sign = self._words[first - 1] if first else ""
+        over = kind in ("historical", "past") and not words_of("over").isdisjoint(self._words[one.first : one.last])
+        if sign in (":", "-") and (over or (kind == "negated" and self._is_bare(first - 1))):
+            yield self._backward(one._replace(trigger=LISTED._replace(kind="past" if over else kind)))
+        if sign in REMARK and over:
+            yield from self._before_remarks(first - 1)
+
+    def _is_refuted(self, one: Found) -> bool:
+        """Whether a doubt is taken back behind it: *VSD queried at 20 weeks: septum intact*."""
+        if one.trigger.kind != "uncertain" or words_of("queried").isdisjoint(self._words[one.first : one.last]):
+            return False
+        signs = (at for at in range(one.last, len(self._words)) if self._words[at] in REFUTES)
+        rest = self._words[next(signs, len(self._words)) :]
+        return not words_of("refuted").isdisjoint(rest) and words_of("pending").isdisjoint(rest)
+
+    def _is_bare(self, sign: int) -> bool:
+        """Whether a list of names alone stands before a sign: *weight loss, fevers, sweats: nil*."""
+        opens = max((at + 1 for at in range(sign) if self._words[at] in OPENS - {","}), default=0)
+        barred = any(opens <= at < sign for at in (*self._stops, *self._polar))
+        return not barred and are_names(self._words[opens:sign])
+
+    def _before_remarks(self, sign: int) -> Iterator[Scope]:
+        """Yield the scope of what is over where only remarks stand between: *AKI, peak creatinine 300, resolved*."""
+        depth, held, end = 0, False, sign
+        for at in range(sign - 1, -2, -1):
+            word = self._words[at] if at >= 0 else ","
+            depth += (word == ")") - (word == "(")
+            if depth < 0 or word == ";" or word in ARROWS or at in self._stops:
+                return
+            if depth == 0 and word in REMARK:
+                if held and not any(at < denial < end for denial in self._denials):
+                    yield Scope("past", self._where[at + 1][0], self._where[end - 1][1], True)
+                    return
+                held, end = False, at
+            elif depth == 0 and word != "(":
+                held = held or self._is_taken(*self._where[at])
 
     def _is_condition(self, last: int) -> bool:
         """Whether what follows says what is then to be done or feared: *bei X melden*, *bei X Wiedervorstellung*."""
@@ -222,21 +318,37 @@ class _Reaches:
 
     def _is_own(self, item: Sequence[str], trigger: Trigger, *, joined: bool, rest: int | None) -> bool:
         """Whether an item of a list says something of its own; a denial is repeated at `rest` if each item has one."""
-        if trigger.kind == "negated" and not joined and (rest in self._denials or _states(item)):
+        if trigger.kind == "negated" and not joined and (rest in self._denials or states(item)):
             return True
         if any(not words_of(name).isdisjoint((*item[:1], *item[-1:])) for name in OWN.get(trigger.kind, ())):
             return True
         return not words_of("clause").isdisjoint(item)
 
     def _backward(self, one: Found) -> Scope:
-        at = one.first
+        at, listed = one.first, one.trigger.reach == "list"
         near = NEAR - {","} if self._is_followed(one.last) and one.last == one.first + 1 else NEAR
-        while at and self._words[at - 1] in near:
+        while at and (self._words[at - 1] in near or (listed and at == one.first and self._words[at - 1] == ";")):
             at -= 1
+        if listed and "(" in self._words[at : one.first]:  # a bracket tells of what it stands behind
+            one = one._replace(trigger=one.trigger._replace(reach="phrase"))
         end = self._where[at][0]
-        at = max(at - 1, 0) if one.trigger.reach == "next" else self._reach_back(at, one)
+        if one.trigger.reach == "next":
+            at = max(at - 1, 0)
+        else:
+            at = self._pair(at) if self._words[one.first] in PAIR else self._reach_back(at, one)
         start = self._where[at - 1][1] if at else self._where[0][0]
         return Scope(one.trigger.kind, start, max(start, end), True)
+
+    def _pair(self, at: int) -> int:
+        """Return the first token of the last two items of a list: *cough, fever and rash, both gone*."""
+        joined = False
+        while at:
+            word = self._words[at - 1]
+            if word in ";:-(" or at - 1 in self._stops or (word == "," and joined):
+                break
+            joined = joined or word in AND or word == ","
+            at -= 1
+        return at
 
     def _reach_back(self, at: int, one: Found) -> int:
         """Return the first token that a trigger behind it speaks of; what brackets hold is passed over."""

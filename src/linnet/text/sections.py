@@ -5,7 +5,8 @@ stands alone, or before a colon or dash; before a colon also behind a full stop,
 section ends where the next heading or label stands, one of another person's findings or of the past also at a blank
 line behind its text: what such a section holds is judged by it, and a letter goes on with the patient of today, also
 in the middle of a line: *FHx: mother has gout. Presents today with rash.* Where a family history begins on the line of
-its heading, a sentence on a line of its own that names no relative ends it, too.
+its heading, a sentence on a line of its own that names no relative ends it, too. Risks that a label in the middle of an
+item of a list opens (*2. Nerve block. Risks: infection*) end with the item.
 """
 
 from __future__ import annotations
@@ -22,13 +23,18 @@ from linnet.text.wordlists import rows
 __all__ = ["Section", "find_sections"]
 
 # Kinds that a blank line ends.
-SHORT: Final = frozenset({"family", "past", "birth", "allergies", "medication", "advice", "differential"})
+RELATIVES: Final = frozenset({"family", "maternal"})
+SHORT: Final = RELATIVES | {"past", "birth", "allergies", "medication", "advice", "differential"}
+# Kinds that a bullet or number ends, where their label stands in the middle of a line.
+ITEMS: Final = frozenset({"advice", "differential"})
 NAME: Final = r"[^\W\d_](?:[\w/&'’ \t-]{0,45}?\w)?"
+BULLET: Final = r"(?:[#*•·–-]|\(?\d{1,2}[.)])[ \t]"
 LINE: Final = re.compile(
-    rf"[ \t]*(?:(?:[#*•·–-]|\(?\d{{1,2}}[.)])[ \t]*)?({NAME})[ \t]*(?:(:)|[-–—](?=\s)|(?=\r?(?:\n|\Z)|[ \t]{{2}}\S))"
+    rf"[ \t]*(?:{BULLET}*)?({NAME})(?:\.(?=:))?[ \t]*(?:(:)|[-–—](?=\s)|(?=\r?(?:\n|\Z)|[ \t]{{2}}\S))"
 )
 SHORTHAND: Final = re.compile(r"[ \t]*(PMHx?|PSHx?|FHx|DHx?|HPC|HPI|ROS|O/E|OE|On examination)()(?=[ \t]+[^\W_])")
-INNER: Final = re.compile(r".*[.;] ([^.;:]+)():", re.DOTALL)
+INNER: Final = re.compile(r".*[.;] ([^.;:]+)()\.?:", re.DOTALL)
+ITEM: Final = re.compile(rf"\n(?=[ \t]*{BULLET})")
 LONGEST: Final = 48  # characters of a heading
 SIGN: Final = re.compile(r"\S")
 WORD: Final = re.compile(r"\w+")
@@ -40,7 +46,10 @@ NOW: Final = (
     r"presents?\b|c/o\b|complain(?:s|ing)\b|denies\b|today\b|now\b|currently\b|on exam(?:ination)?\b|o/e\b"
     r"|aktuell|jetzt\b|heute\b|klagt\b|stellt sich\b|vorstellung\b"
 )
-SOMEONE: Final = r"presented\b|admitted\b|referred\b|(?:the |this |der |die )?(?:patient(?:in)?|pt|pat\.)(?![\w'’])"
+SELF: Final = r"(?:(?:the |this )?(?:child|patient|pt|boy|girl|baby)|s?he) (?:him|her)self\b|(?:er|sie) selbst\b"
+SOMEONE: Final = (
+    rf"{SELF}|\?\w|presented\b|admitted\b|referred\b|(?:the |this |der |die )?(?:patient(?:in)?|pt|pat\.)(?![\w'’])"
+)
 HE: Final = (
     r"(?:s?he|they|er|sie|(?:the |der |die )?patient(?:in)?|pt|(?:the|this) (?:boy|girl|child|baby)"
     r"|(?:der|dieser) (?:junge|knabe|säugling)|(?:das|dieses) (?:mädchen|kind))"
@@ -93,18 +102,19 @@ def find_sections(text: str) -> list[Section]:
             first = SIGN.search(text, body, end)
             blank = BLANK.search(text, first.end(), end) if first else None
             end = blank.end() if blank else end
-            end = _end_of_relatives(text, body, end) if kind == "family" else end
+            end = _end_of_relatives(text, body, end) if kind in RELATIVES else end
             end = _turn(text, body, end, kind)
+            end = _end_of_item(text, match, end) if kind in ITEMS else end
         sections.append(Section(kind, match.start(1), body, end))
     return sections
 
 
 def _turn(text: str, body: int, end: int, kind: str) -> int:
     """Return where a sentence begins that speaks of the patient of today, or the end where none does."""
-    for match in TURNS.get(kind, TURNS[""]).finditer(text, body, end):
+    for match in TURNS.get("family" if kind in RELATIVES else kind, TURNS[""]).finditer(text, body, end):
         stop = STOP.search(text, match.end(), end)
         sentence = text[match.end() : stop.start() if stop else end]
-        if kind != "family" or words_of("relative").isdisjoint(WORD.findall(sentence.lower())):
+        if kind not in RELATIVES or words_of("relative").isdisjoint(WORD.findall(sentence.lower())):
             return match.end()
     return end
 
@@ -118,6 +128,13 @@ def _end_of_relatives(text: str, body: int, end: int) -> int:
             return line + 1
         line = text.find("\n", line + 1, end)
     return end
+
+
+def _end_of_item(text: str, label: re.Match[str], end: int) -> int:
+    """Return where the item of a list ends in the middle of which a label stands, or the end."""
+    opens = LINE.match(text, text.rfind("\n", 0, label.start(1)) + 1)
+    item = None if opens and opens.start(1) == label.start(1) else ITEM.search(text, label.end(), end)
+    return item.end() if item else end
 
 
 def _plain(heading: str) -> str:

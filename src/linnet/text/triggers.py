@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from linnet.text.wordlists import rows
@@ -21,7 +21,9 @@ from linnet.text.wordlists import rows
 __all__ = [
     "Found",
     "Trigger",
+    "are_names",
     "cut",
+    "days_of_stay",
     "find_triggers",
     "fold",
     "is_lasting",
@@ -29,6 +31,7 @@ __all__ = [
     "names_of_relatives",
     "past_years",
     "places",
+    "states",
     "words_of",
 ]
 
@@ -41,10 +44,12 @@ TOKEN: Final = re.compile(
 )
 ENDS: Final = ("", "\n", ".", ",", ";", ")")  # behind a question mark that questions what stands before it
 SIGNS: Final = frozenset(["?", "??", "->", "=>", "→", "-", "--", "=", "–", "—"])
-YEAR: Final = re.compile(r"(?:19|20)\d\d(?!\d)")
+YEAR: Final = re.compile(r"(?:19|20)\d\d(?!\d)s?")
+DAY: Final = re.compile(r"\b(?:HD|POD|d)\d{1,2}\b")  # of a stay: *sepsis d15*, *nosebleed on HD4*
 NAME: Final = r"([A-ZÄÖÜ][a-zäöüß]{2,20})\b"
 OF: Final = r"\b(?:[Hh]is|[Hh]er|[Yy]our|[Tt]heir|[Mm]y|[Tt]he|[Ii]hre?|[Ss]eine?)\s"
 NAMED: Final = re.compile(rf"{OF}(?:\w+\s)?([a-zäöüß]+),?\s{NAME}|{NAME},\s{OF[2:]}([a-zäöüß]+)\b")
+SHORT: Final = 4  # words of a name in a list
 ANY: Final = "{any}"  # stands for any word in triggers
 NUMBER: Final = "{number}"  # and this for any number
 WORD: Final = re.compile(r"[a-zäöüß]+")
@@ -158,6 +163,15 @@ def past_years(text: str) -> frozenset[str]:
     return years - {max(years)} if len(years) > 1 else years
 
 
+def days_of_stay(text: str) -> dict[str, str]:
+    """Return the short forms of days in a text, in small letters: what was on such a day is told as past.
+
+    >>> days_of_stay("CoNS sepsis d15, nosebleed on HD4")
+    {'d15': '{day}', 'hd4': '{day}'}
+    """
+    return {match.lower(): "{day}" for match in DAY.findall(text)}
+
+
 def names_of_relatives(text: str) -> dict[str, str]:
     """Return the first names, in small letters, of the relatives that a text introduces, and what relative each is.
 
@@ -232,6 +246,28 @@ def is_lasting(surface: str) -> bool:
     return named and table.passing.isdisjoint(words)
 
 
+def states(item: Sequence[str]) -> bool:
+    """Whether an item of a list says something of its own: *LA dilated*, *liver edge 3 cm*, *cough since May*.
+
+    >>> [states(item.split()) for item in ("LA severely dilated", "liver edge 3 cm", "oedema +", "rash", "dilated")]
+    [True, True, True, False, False]
+    """
+    if len(item) < 2:
+        return False
+    measured = any(word.isdigit() or word.startswith("++") for word in item)
+    return measured or item[-1][0] == "+" or item[-1] in words_of("state") or not words_of("since").isdisjoint(item)
+
+
+def are_names(words: Sequence[str]) -> bool:
+    """Return whether the items of a list are names alone.
+
+    >>> [are_names(line.split()) for line in ("rash , sore throat", "rash , cough since May")]
+    [True, False]
+    """
+    items = [list(item) for comma, item in itertools.groupby(words, lambda word: word == ",") if not comma]
+    return all(len(item) <= SHORT and not states(item) for item in items)
+
+
 @functools.cache
 def words_of(name: str) -> frozenset[str]:
     """Return the words of a set of the table.
@@ -250,17 +286,25 @@ def _table() -> _Table:
     names: dict[str, list[str]] = {"lasting": [], "passing": []}
     for kind, name, reach, listed in rows("linnet.text", "triggers.tsv"):
         if kind == "set":
-            for word in listed.split():
+            for word in _spellings(listed.split()):
                 sets[word] = (*sets.get(word, ()), f"{{{name}}}")
         elif kind in names:
             names[kind] += listed.split()
         else:
-            for trigger in listed.split("|"):
+            for trigger in _spellings(listed.split("|")):
                 _plant(tree, trigger, kind, name, reach)
     endings = tuple(word[1:] for word in names["lasting"] if word[0] == "-")
     phrases = tuple(f"_{word}_" for word in names["lasting"] if "_" in word)
     lasting, passing = frozenset(names["lasting"]), frozenset(names["passing"])
     return _Table(tree, sets, _after(tree, sets), lasting, phrases, endings, passing)
+
+
+def _spellings(listed: Iterable[str]) -> Iterator[str]:
+    """Yield what is listed, also as it is typed in haste: *dont*, *hasnt*."""
+    for one in listed:
+        yield one
+        if "n't" in one:
+            yield one.replace("n't", "nt")
 
 
 def _after(tree: Tree, sets: Sets) -> dict[str, frozenset[str] | None]:
