@@ -8,6 +8,7 @@ from typing import Literal
 
 import pytest
 
+import linnet
 from linnet.data import ASSERTIONS
 from linnet.pipeline import Sentences
 from linnet.pipeline.component import align, blind
@@ -39,6 +40,16 @@ def test_concepts_are_those_of_the_hpo() -> None:
     live = {concept.id for concept in read_hpo() if concept.replaced_by is None}
     docs = [doc for part in PARTS for doc in read_letters(part)]
     assert {id for doc in docs for mention in doc.mentions or () for id in mention.concepts or ()} <= live
+
+
+def test_further_letters_are_read_and_have_concepts_of_the_hpo_or_none() -> None:
+    sizes = {"read": (37, 1922), "scored": (37, 1871)}
+    for name, size in sizes.items():
+        docs = list(linnet.read(HERE / "further" / f"{name}.jsonl"))
+        mentions = [mention for doc in docs for mention in doc.mentions or ()]
+        assert (len(docs), len(mentions)) == size
+        assert {mention.assertion for mention in mentions} == set(ASSERTIONS)
+        assert sum(mention.concepts is not None for mention in mentions) > 600
 
 
 def test_each_half_has_a_letter_of_each_speciality() -> None:
