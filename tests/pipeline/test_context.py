@@ -180,6 +180,10 @@ Diagnosis of [asthma] explained
 Poss cause of [hyponatraemia]: bendroflumethiazide.
 """,
     "negated": """
+[Romberg -ve].
+[Gowers -ve], tone normal.
+A [tuber], which he does not have.
+[Fieberkrämpfe] seien nie aufgetreten.
 [Dyspnoe] -
 [Fever]: -
 [Fever]:-, cough (+)
@@ -330,6 +334,7 @@ School wonders if he is [dyslexic].
 FH: mum gout. ?[gout]
 """,
     "family": """
+Mum has [migraine] and calls if she has [headache].
 Unlike her brother with [cardiomyopathy] she is well.
 Like her mother her brother has [cardiomyopathy].
 Febrile [convulsions] denied in sibs.
@@ -354,6 +359,11 @@ As far as she knows nobody has had [epilepsy].
 Daughter "has [Crohns]".
 """,
     "hypothetical": """
+Parents have been advised to return if there is recurrence of [headache] or [visual loss].
+Mum to bring him back if there is [vomiting].
+Die Eltern sollen sich bei [Erbrechen] oder [Fieber] sofort vorstellen.
+Die Eltern wurden über das Risiko eines [SUDEP] aufgeklärt.
+Bei [Fieber] Paracetamol geben.
 VGB stopped ([visual field constriction] a concern)
 Has buccal midazolam 5 mg for [seizures].
 Rescue: buccal midazolam for [seizures] >5 min.
@@ -394,6 +404,7 @@ Parents: come to ED if he [wheezes].
 Es droht ein [Ileus].
 """,
     "historical": """
+He developed [hyperglycaemia] and [oedema] on steroids, both of which normalised after the dose was reduced.
 Z.n. [Pneumonie],, [Hepatitis].
 Geburtsanamnese: Sie ist in der 30. Woche geboren, [Apnoen].
 Geburt: spontan. Der Junge hat eine [Sepsis] gehabt.

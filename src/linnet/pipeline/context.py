@@ -51,6 +51,7 @@ MINUS: Final = re.compile(
     r"[ \t]*(?::[ \t]*)?(?:\([-–−](?:ve)?\)|[-–−]ve\b|(?<=[ \t:])[-–−])"  # *Herz-, Nieren- und Leber…* denies nothing
     r"[ \t]*(?:(?P<goes_on>[,;.)])|(?=\n|\Z))"
 )
+OWN_MINUS: Final = re.compile(r"[-–−]ve\b")  # *Romberg -ve*
 SIGNED: Final = re.compile(r"[-+–−](?:ve)?\)?[ \t]*[,;]")  # behind another finding of the line
 ALLERGY: Final = re.compile(r"(?:allerg(?:y|ie|ic to|isch auf)|reaction to|intoleran(?:t|ce) (?:to|of))\b")
 REACTED: Final = re.compile(  # outside such a list: *penicillin allergy (rash)*, *allergic to nuts: hives*
@@ -170,8 +171,10 @@ class _Reader:
         said = {scope.kind: scope for scope in self._scopes_of(place) if _covers(scope, mention)}
         kinds = {*said, self._says(mention, words, said.keys())}
         kinds |= self._implied(mention, kinds, surface)
-        if _is_denied(words) or self._has_minus(mention):
+        if _is_denied(words) or OWN_MINUS.search(surface) or self._has_minus(mention):
             kinds.add("negated")
+        if said.keys() >= {"family", "hypothetical"} and self._is_instructed(said["family"], said["hypothetical"]):
+            kinds.remove("family")
         if self._is_feared(place, words):
             kinds.add("hypothetical")
         if said.keys() >= {"negated", "uncertain"} and said["negated"].backward:  # the last word counts
@@ -190,6 +193,11 @@ class _Reader:
             return {"historical"}
         needed = "need" in kinds and kind in ("plan", "medication")
         return {"hypothetical"} if needed and surface.endswith(tuple(words_of("symptom"))) else set()
+
+    def _is_instructed(self, relative: Scope, coming: Scope) -> bool:
+        """Whether relatives are told what to do if the patient has something: *parents to return if he vomits*."""
+        told = cut(self._text, relative.start, coming.end if coming.backward else coming.start)
+        return not relative.backward and not words_of("instructed").isdisjoint(told)
 
     def _has_minus(self, mention: Mention) -> bool:
         """Whether a minus stands behind a mention, in a list or alone in its line: *fever -, cough +*, *Rash: -*.
