@@ -281,3 +281,23 @@ def test_of_a_phrase_that_the_table_holds_twice_the_first_counts(
     assert find(small, "Has hot turns.", informal=True) == [("hot turns", "X:2")]
     assert find(small, "Has hot turn.", informal=True) == []
     assert find(small, "Has hot spells.", informal=True) == [("hot spells", "X:1")]
+
+
+def test_exact_phrases_hold_stop_words_and_capitals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = [["out of sorts", "Fatigue", "exact"], ["AC flare", "Seizure", "exact"], ["at the legs", "Gout", "exact"]]
+    monkeypatch.setattr("linnet.detect.informal.rows", lambda _, name: table if name == "lay_names.tsv" else [])
+    names = {"X:1": "Fatigue", "X:2": "Seizure", "X:3": "Gout"}
+    small = build([Concept(id, (Name(name),)) for id, name in names.items()], tmp_path / "small.kb")
+    assert find(small, "She is out of sorts.", informal=True) == [("out of sorts", "X:1")]
+    assert find(small, "All sorts.", informal=True) == []
+    assert find(small, "No AC flare.", informal=True) == [("AC flare", "X:2")]
+    assert find(small, "The ac flare.", informal=True) == []
+    assert find(small, "Tired legs.", informal=True) == []
+
+
+def test_everyday_names_are_kept_by_language(tmp_path: Path) -> None:
+    french = Concept("X:1", (Name("Dyspnea", language="fr"), Name("Shortness", language="en")))
+    small = build([french], tmp_path / "small.kb")
+    for _ in range(2):
+        assert find(small, "Short of breath.", informal=True) == [("Short of breath", "X:1")]
+        assert find(small, "Short of breath.", informal=True, language="en") == []

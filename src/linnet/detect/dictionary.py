@@ -270,7 +270,7 @@ class Dictionary(Detector):
     def index_files(self) -> list[Path]:
         """The table of names, and that of everyday names."""
         language = language_of(self.language)
-        lay = LayFile(self.kb).files if self.informal and language.english else []
+        lay = LayFile(self.kb, language).files if self.informal and language.english else []
         return [*NamesFile(self.kb, language).files, *lay]
 
     @made_once

@@ -24,13 +24,15 @@ from linnet.errors import UnknownConceptError
 from linnet.kb import KbName, KnowledgeBase
 from linnet.kb.side_files import Earlier, SideFile
 from linnet.text.known_forms import Senses
+from linnet.text.languages import ENGLISH, Language
 from linnet.text.variants import content_words
 from linnet.text.wordlists import rows
 
 __all__ = ["LaySearch", "named_senses"]
 
 TABLE = "lay_names.tsv"
-MADE_BY = (("linnet.text", TABLE), ("linnet.detect", "name_agreement.py"))  # whose change makes the file stale
+# whose change makes the file stale
+MADE_BY = (("linnet.text", TABLE), ("linnet.detect", "name_agreement.py"), ("linnet.detect", "name_search.py"))
 ADJECTIVE, EXACT = "adjective", "exact"  # kinds of phrases, see the head of the table
 LAY = 0.9  # what the score of such a name is multiplied by
 LEAST = 0.93  # agreement that it needs: it is no name of a terminology, to which distant forms may belong
@@ -44,19 +46,20 @@ def _phrases() -> Iterator[tuple[str, str, str]]:
 
 
 class LayFile(SideFile[NameTable]):
-    """The phrases whose names a knowledge base has, in their file; `search`, of its names in English, makes it."""
+    """The phrases whose names a knowledge base has in a language, in their file; `search`, of these names, makes it."""
 
     WHAT = "table of everyday names"
     SUFFIX = "lay"
     MAGIC = b"linnet lay names\n"
     ARRAYS = COLUMNS
 
-    def __init__(self, kb: KnowledgeBase, search: Search | None = None) -> None:
-        self.search = search
+    def __init__(self, kb: KnowledgeBase, language: Language = ENGLISH, search: Search | None = None) -> None:
+        self.language, self.search = language, search
         digest = hashlib.blake2b(digest_size=8)
         for package, file in MADE_BY:
             digest.update((resources.files(package) / file).read_bytes())
-        super().__init__(kb, rules={"format": FORMAT, "rules": rules(), "made by": digest.hexdigest()})
+        options = {"language": language.code} if language.code else None
+        super().__init__(kb, options, rules={"format": FORMAT, "rules": rules(), "made by": digest.hexdigest()})
 
     def write(
         self,
@@ -72,7 +75,7 @@ class LayFile(SideFile[NameTable]):
         return NameTable(stored)
 
     def _named(self) -> Iterator[KbName]:
-        search = self.search or Search(NameTable.of(self.kb), informal=True)
+        search = self.search or Search(NameTable.of(self.kb, self.language), informal=True)
         seen = set[str]()
         known = functools.cache(lambda names: search.known_name(names.split("|")))
         for phrase, names, _ in _phrases():
@@ -88,7 +91,7 @@ class LaySearch(Search):
     LONGEST_WITH_INSERTION = 0
 
     def __init__(self, search: Search, kb: KnowledgeBase) -> None:
-        super().__init__(LayFile(kb, search).current(), informal=True)
+        super().__init__(LayFile(kb, search.language, search).current(), informal=True)
         kinds: dict[str, str] = {}  # of a phrase that the table holds twice the first counts
         for phrase, _, kind in _phrases():
             kinds.setdefault(phrase, kind)
@@ -117,10 +120,18 @@ class LaySearch(Search):
         kind = self._kinds.get(name.words)
         if kind == ADJECTIVE and how.goes_on > 1:
             return 0.0
-        if kind == EXACT and (how.linked or " ".join(surfaces).lower() != " ".join(name.words)):
+        if kind == EXACT and not _is_exact(surfaces, name, how):
             return 0.0
         score = super()._score(surfaces, name._replace(linked=False), how._replace(linked=False))
         return score * LAY if score >= LEAST else 0.0
+
+
+def _is_exact(surfaces: Sequence[str], name: Shape, how: How) -> bool:
+    """Whether words stand as a phrase has them, capitals too if it has any; its stop words may be others."""
+    if name.linked != how.linked and (how.linked or len(name.words) == 1):  # *at the legs* would be any legs
+        return False
+    found, own = " ".join(surfaces), " ".join(name.words)
+    return (found if own != own.lower() else found.lower()) == own
 
 
 def named_senses(senses: Senses, kb: KnowledgeBase) -> Senses:
