@@ -178,6 +178,61 @@ Awaiting [hernia] repair.
 The [nodule] described previously is stable.
 Diagnosis of [asthma] explained
 Poss cause of [hyponatraemia]: bendroflumethiazide.
+He has a [rash] but it is not itchy.
+There is a [murmur] but this is not significant.
+She has [anxiety], which they are not treating.
+[Anxiety], which they are not treating
+[Cough], which she has not mentioned.
+[Headaches] have eased, so it is not that bad.
+Mother: he [snores].
+Mum tells us: "[snores] all night".
+Parents: she [wheezes] at night.
+[Afebrile seizures]
+[Acyanotic heart disease]
+[Nontender lymphadenopathy]
+Der [Husten] geht nicht weg.
+[Schmerzen] noch nicht weg.
+[Asthma] bestand nicht erst seit gestern.
+Her [asthma] is now well under control.
+[Ptosis] now well established.
+[VSD] now well seen on echo.
+[Diabetes], now fine with diet.
+[Aortic stenosis], now asymptomatic.
+[Pneumonia], now afebrile on day 2 of antibiotics.
+[Asthma], now well.
+Seen in allergy clinic: [eczema], [asthma].
+Peanut allergy - [asthma] as well.
+Diagnoses: nut allergy - [eczema] - [asthma]
+Cow's milk allergy: [eczema] flares still.
+[Proteinuria] and urine culture clear.
+Admitted with [sepsis], culture clear.
+We discussed [chorea].
+We discussed how [fatigue] affects her.
+We discussed [weight loss] strategies as she has [obesity].
+We discussed management of the [migraine].
+[Weight loss] explained.
+Results showing [fibrosis] explained.
+The [rash] remains to be explained.
+Diazepam 2 mg for [back pain]
+Lorazepam 1 mg for [anxiety]
+VE: cervix 3 cm, [vaginal bleeding].
+No swelling lt. [Rash] on arm.
+No hepatitis B. Bed [sores] on the heels.
+PMH [asthma], [eczema]: nil else.
+[Fatigue], [weight loss]: none to report otherwise.
+[Asthma], [eczema] - nil acute.
+[Asthma], [eczema] - nil new.
+She was always [anxious], now seeing a psychologist.
+Was [drowsy], now comatose.
+He was [seizing] on arrival, now intubated.
+[COPD], quit with help of nurse.
+She cannot recall the [head injury].
+The GP raised her [insulin resistance].
+Kids at school tease him about his [tics].
+Seen for allergy test - [wheeze] after.
+Mum and Dad: he [snores].
+Dad's film: he [stares].
+Nut allergy - rash, [wheeze] today.
 """,
     "negated": """
 [Romberg -ve].
@@ -290,6 +345,11 @@ FH: aunt epilepsy. Child himself: no [bruising].
 Side effects: no [nausea].
 Einen [Infarkt] schlossen wir laborchemisch aus.
 [Blut im Stuhl] bei Aufnahme verneint.
+[Sclerae anicteric].
+[Fieber] bestand nicht.
+[Covid] swab came back negative.
+[Fatigue], [weight loss]: none to report.
+She cannot recall any [head injury].
 """,
     "uncertain": """
 EEG zur Abklärung von [Epilepsie] und [Ataxie].
@@ -332,6 +392,7 @@ Sono: fragl. [Aszites].
 School wonders if he is [dyslexic].
 [PE] queried: CTPA awaited.
 FH: mum gout. ?[gout]
+I thought of [angina], but it was not exertional.
 """,
     "family": """
 Mum has [migraine] and calls if she has [headache].
@@ -357,6 +418,16 @@ Lives with her husband, who has [dementia].
 Two of her sisters have [hypothyroidism].
 As far as she knows nobody has had [epilepsy].
 Daughter "has [Crohns]".
+Father has [gout]: he takes allopurinol.
+Mother: she has [migraine].
+Mother (45): her [diabetes] is poorly controlled.
+Father: "[heart attack]" at 50.
+Mutter: sie hat [Migräne].
+Father's sister: she has [gout].
+Mother has [gout]: he is well.
+Kids have [flu].
+Mother (45) has [gout]: he helps.
+Mother has [gout]: "he worries".
 """,
     "hypothetical": """
 Parents have been advised to return if there is recurrence of [headache] or [visual loss].
@@ -396,12 +467,15 @@ Midazolam for [seizures] lasting more than five minutes.
 Safety net: [weakness], [incontinence].
 Annual [retinopathy] screening.Consent talk incl. [bleeding], [infection].
 Consent: [perforation], [bleeding].
-[Weight gain] and [drowsiness] explained.
-We discussed [stroke] and [bleeding].
 Team to be called at once for [seizures] or [apnoea].
 Tropfen b. Bed. bei [Ohrenschmerzen], kühlen.
 Parents: come to ED if he [wheezes].
 Es droht ein [Ileus].
+We discussed the risks of [stroke] and [bleeding].
+Side effects of [weight gain] and [drowsiness] explained.
+[Weight gain] and [drowsiness] as side effects explained.
+Lorazepam 1 mg for [seizures].
+Midazolam 5 mg for prolonged [fits].
 """,
     "historical": """
 He developed [hyperglycaemia] and [oedema] on steroids, both of which normalised after the dose was reduced.
@@ -469,6 +543,13 @@ Reaction to codeine: [hives].
 Passager [Delir].
 Maternal history: [GDM].
 [Otitis], folgenlos abgeheilt.
+Nut allergy - [rash], wheeze today.
+[Schmerzen] wieder weg.
+[Fieber] bestand nicht mehr.
+[Pneumonia] in May, now well.
+Allergic to nuts: [hives], [wheeze].
+Procedure: [hernia] repair
+He was [confused], now much better.
 """,
 }
 CASES = [(said, line) for said, lines in EXPECTED.items() for line in lines.strip().splitlines()]
@@ -543,10 +624,14 @@ def test_a_label_in_an_item_of_a_list_speaks_of_that_item() -> None:
 
 
 def test_short_forms_of_headings_have_a_full_stop() -> None:
-    assert read(marked("VE: Migräne.\nAllerg.: Novalgin ([Angioödem])\nBefund: [Exanthem]")) == [
+    assert read(marked("Vorerkr.: Migräne.\nAllerg.: Novalgin ([Angioödem])\nBefund: [Exanthem]")) == [
         "historical",
         "affirmed",
     ]
+
+
+def test_a_consent_ends_with_its_line() -> None:
+    assert read(marked("Consent: [bleeding].\n[Hernia] visible on the right.")) == ["hypothetical", "affirmed"]
 
 
 def test_a_maternal_history_tells_of_the_pregnancy() -> None:

@@ -38,6 +38,8 @@ PROSE = [
     ["Z. n. Struma und V. a. Schlafapnoe.", "Kein Fieber."],
     ["Tropfen b. Bed. bei Schmerzen.", "Fragl. Aszites, lt. Ehefrau neu."],
     ["She stayed in bed.", "Bed rest helped."],
+    ["No hepatitis B.", "Bed rest helped."],
+    ["No swelling lt.", "Rash on arm."],
     ["She has hepatitis C.", "Ribavirin was stopped."],
     ["The difference was small (p < .05).", "It was 0.05."],
     ["P = 0. 048 was reported.", "It is a printing error."],

@@ -37,6 +37,7 @@ SAYS: Final = {
     "birth": "historical",
     "maternal": "family",
     "advice": "hypothetical",
+    "consent": "hypothetical",
     "differential": "uncertain",
 }
 IMPLY: Final = frozenset({"past", "done", "need"})
@@ -53,9 +54,14 @@ MINUS: Final = re.compile(
 )
 OWN_MINUS: Final = re.compile(r"[-–−]ve\b")  # *Romberg -ve*
 SIGNED: Final = re.compile(r"[-+–−](?:ve)?\)?[ \t]*[,;]")  # behind another finding of the line
-ALLERGY: Final = re.compile(r"(?:allerg(?:y|ie|ic to|isch auf)|reaction to|intoleran(?:t|ce) (?:to|of))\b")
-REACTED: Final = re.compile(  # outside such a list: *penicillin allergy (rash)*, *allergic to nuts: hives*
-    rf"{ALLERGY.pattern}[^.,;:()\n]{{0,20}}(?:\([^)\n]*|(?::|\s[–—→-])\s[^.;\n]*)\Z"
+REACTS: Final = r"allergic to|allergisch auf|reaction to|intoleran(?:t|ce) (?:to|of)"
+ALLERGY: Final = re.compile(
+    rf"(?:allerg(?:y|ie)|{REACTS})\b(?!\s(?:clinic|review|tests?|testing|service|team|nurse|appointment)\b)"
+)
+# Outside such a list: *penicillin allergy (rash)*, the first behind a dash, *allergic to nuts: hives*.
+REACTED: Final = re.compile(
+    rf"{ALLERGY.pattern}[^.,;:()\n]{{0,20}}(?:\([^)\n]*|\s[–—→-]\s(?:(?!\s[–—→-]\s)[^.,;\n])*)\Z"
+    rf"|(?:{REACTS})\b[^.,;:()\n]{{0,20}}:\s[^.;\n]*\Z"
 )
 REACTION: Final = re.compile(r"[(:→–-][^,;.)\n]*\Z")  # in an allergy list: what stands behind the substance
 
@@ -230,10 +236,10 @@ class _Reader:
         if section and kind == "allergies":
             return "historical" if REACTION.search(self._text, section.body, mention.start) else ""
         if self._tells_reactions and REACTED.search(self._text, max(0, mention.start - LINE), mention.start):
-            return "historical"
+            return "past"  # a lasting disease is no reaction
         if kind == "maternal" and not words_of("gravid").isdisjoint(words):
             return "historical"  # of her pregnancy with the patient
-        if kind == "advice" and not said.isdisjoint(TOLD):
+        if kind in ("advice", "consent") and not said.isdisjoint(TOLD):
             return ""  # *Side effects: no rash*
         return SAYS.get(kind, "")
 
@@ -263,7 +269,7 @@ class _Reader:
 
 def _is_denied(words: Sequence[str]) -> bool:
     """Whether the words of a finding hold its own denial: *JVP not raised*, *anicteric*."""
-    return ("not" in words[1:-1] and words[-1] in words_of("large")) or not words_of("denial").isdisjoint(words)
+    return ("not" in words[1:-1] and words[-1] in words_of("large")) or not words_of("denial").isdisjoint(words[-1:])
 
 
 def _with_answers(sentences: Sequence[Span], text: str) -> Iterator[Span]:

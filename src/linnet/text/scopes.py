@@ -8,10 +8,10 @@ trigger, and commas as far as its reach says.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from linnet.text.speakers import without_speakers
 from linnet.text.triggers import Found, Trigger, are_names, cut, find_triggers, places, states, words_of
 
 __all__ = ["Scope", "find_scopes"]
@@ -29,11 +29,6 @@ REMARK: Final = frozenset({",", "-", ":"})  # signs before which a remark withou
 OPENS: Final = frozenset({";", ":", "-", "(", ","})
 ANYWHERE: Final = frozenset({"forward", "backward", "either"})
 FORWARD: Final = frozenset({"forward", "opening", "condition"})
-# Behind a relative who tells or shows something of the patient: *Mum: "he snores"*, *Dad filmed him: loud snoring*.
-SPEECH: Final = re.compile(
-    r"\s*[\"“„«](?!ha[sd]\b)|[^.;:,\n]{0,24}?(?:\b(?:him|her|this)\s*:|:\s*(?:[\"“„«‘']|(?:s?he|his|her|they|er|sie)\b))"
-    r"|\s+(?:hat|haben|habe)\b[^.;:,\n]{0,60}\b(?:beobachtet|bemerkt|festgestellt|angegeben|berichtet|geschildert|gesehen)\b"
-)
 PAIR: Final = frozenset({"both", "beide", "beides"})
 ARROWS: Final = frozenset("↑↓")
 # Sets of words that say, at the border of an item of a list, that it is no more what the list was said to be.
@@ -75,14 +70,7 @@ def find_scopes(text: str, start: int, end: int, is_taken: Taken, meant: Mapping
         masked = ["" if at in taken else word for at, word in enumerate(words)]
         found = [one for one in find_triggers(masked, meant) if one.trigger.kind != "pseudo"]
         found = [one for one in found if not is_taken(where[one.first][0], where[one.last - 1][1])]
-    return _Reaches(words, where, list(_without_speakers(found, text, where, end)), is_taken).all()
-
-
-def _without_speakers(found: Sequence[Found], text: str, where: Sequence[tuple[int, int]], end: int) -> Iterator[Found]:
-    """Yield triggers without the relatives who only tell of the patient."""
-    for one in found:
-        if one.trigger.kind != "family" or not SPEECH.match(text, where[one.last - 1][1], end):
-            yield one
+    return _Reaches(words, where, list(without_speakers(found, words, meant, text, where)), is_taken).all()
 
 
 class _Reaches:
@@ -132,7 +120,7 @@ class _Reaches:
             opens = one.first == 0 or self._words[one.first - 1] in OPENS
             return opens and (direction == "opening" or self._is_condition(one.last))
         if direction == "closing":
-            return one.last == len(self._words) and words_of("labelled").isdisjoint(self._words)
+            return one.last == len(self._words)
         if direction == "around" or one.trigger.kind == "done":
             return words_of("future").isdisjoint(self._words)
         if direction == "answer":
@@ -146,8 +134,6 @@ class _Reaches:
 
     def _contrast(self, one: Found) -> list[Scope]:
         """Return the scope of what was, where it is otherwise now: *was constipated on codeine, now regular*."""
-        if self._words[one.last + 1 : one.last + 2] and self._words[one.last + 1] in words_of("worse"):
-            return []
         for at in range(one.first - 1, -1, -1):
             if self._words[at] in words_of("was"):
                 return [Scope(one.trigger.kind, self._where[at][1], self._where[one.first][0], True)]
@@ -326,7 +312,8 @@ class _Reaches:
 
     def _backward(self, one: Found) -> Scope:
         at, listed = one.first, one.trigger.reach == "list"
-        near = NEAR - {","} if self._is_followed(one.last) and one.last == one.first + 1 else NEAR
+        alone = self._is_followed(one.last) and one.last == one.first + 1
+        near = NEAR - {","} if alone or one.trigger.reach == "next" else NEAR
         while at and (self._words[at - 1] in near or (listed and at == one.first and self._words[at - 1] == ";")):
             at -= 1
         if listed and "(" in self._words[at : one.first]:  # a bracket tells of what it stands behind

@@ -6,7 +6,7 @@ section ends where the next heading or label stands, one of another person's fin
 line behind its text: what such a section holds is judged by it, and a letter goes on with the patient of today, also
 in the middle of a line: *FHx: mother has gout. Presents today with rash.* Where a family history begins on the line of
 its heading, a sentence on a line of its own that names no relative ends it, too. Risks that a label in the middle of an
-item of a list opens (*2. Nerve block. Risks: infection*) end with the item.
+item of a list opens (*2. Nerve block. Risks: infection*) end with the item, and a consent ends with its line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Section", "find_sections"]
 
 # Kinds that a blank line ends.
 RELATIVES: Final = frozenset({"family", "maternal"})
-SHORT: Final = RELATIVES | {"past", "birth", "allergies", "medication", "advice", "differential"}
+SHORT: Final = RELATIVES | {"past", "birth", "allergies", "medication", "advice", "consent", "differential"}
 # Kinds that a bullet or number ends, where their label stands in the middle of a line.
 ITEMS: Final = frozenset({"advice", "differential"})
 NAME: Final = r"[^\W\d_](?:[\w/&'’ \t-]{0,45}?\w)?"
@@ -105,6 +105,7 @@ def find_sections(text: str) -> list[Section]:
             end = _end_of_relatives(text, body, end) if kind in RELATIVES else end
             end = _turn(text, body, end, kind)
             end = _end_of_item(text, match, end) if kind in ITEMS else end
+            end = _end_of_line(text, body, end) if kind == "consent" else end
         sections.append(Section(kind, match.start(1), body, end))
     return sections
 
@@ -128,6 +129,13 @@ def _end_of_relatives(text: str, body: int, end: int) -> int:
             return line + 1
         line = text.find("\n", line + 1, end)
     return end
+
+
+def _end_of_line(text: str, body: int, end: int) -> int:
+    """Return where the first line of a section ends that holds anything."""
+    first = SIGN.search(text, body, end)
+    line = text.find("\n", first.start(), end) if first else -1
+    return line if line >= 0 else end
 
 
 def _end_of_item(text: str, label: re.Match[str], end: int) -> int:

@@ -202,8 +202,9 @@ def _is_full_stop(text: str, first: int, stop: int, resume: int, *, word: str, b
             return False
         starter = word in STARTERS and (len(word) > 1 or text[resume + 1 : resume + 2] != ".")  # "J. A. Smith"
         previous = words[-2] if len(words) > 1 and not at_start else ""
-        if not SPACED.isdisjoint([(previous + token).lower(), f"{token}.{word}".lower()]):
-            return False  # "Z. n. Struma", "b. Bed. bei Schmerzen"
+        pair = "" if token.isupper() else f"{token}.{word}".lower()  # "No hepatitis B. Bed rest helped."
+        if not SPACED.isdisjoint([(previous + token).lower(), pair]):
+            return False  # "Z. n. Struma", "b. Bed. bei Schmerzen", "lt. Ehefrau"
         verdict = _judge_short(token, word, previous, at_start=at_start, starter=starter)
         if verdict is not None:
             return verdict and begins
