@@ -37,7 +37,7 @@ PARTS = (
     Part("src/linnet/annotate/web/lit.js", "Lit 3, a library of the screens", "BSD-3-Clause",
          "https://github.com/lit/lit, Google LLC; its licence lies beside it", wheel=True),
     Part("recipes/**/*.toml", "recipes", OWN, "written for Linnet", wheel=True),
-    Part("tests/letters/*/*", "twenty annotated letters", OWN, "invented for Linnet", wheel=False),
+    Part("tests/letters/*/*", "annotated letters", OWN, "invented for Linnet", wheel=False),
     Part("tests/**/*", "tests; some hold sentences of PubMed abstracts and lines in the layout of published files", OWN,
          "written for Linnet; quoted sentences are their authors'", wheel=False),
 )  # fmt: skip

@@ -28,7 +28,7 @@ from linnet.text.languages import ENGLISH, Language
 from linnet.text.variants import content_words
 from linnet.text.wordlists import rows
 
-__all__ = ["LaySearch", "named_senses"]
+__all__ = ["LayFile", "LaySearch", "named_senses"]
 
 TABLE = "lay_names.tsv"
 # whose change makes the file stale
@@ -46,15 +46,15 @@ def _phrases() -> Iterator[tuple[str, str, str]]:
 
 
 class LayFile(SideFile[NameTable]):
-    """The phrases whose names a knowledge base has in a language, in their file; `search`, of these names, makes it."""
+    """The phrases whose names a knowledge base has in a language, in their file."""
 
     WHAT = "table of everyday names"
     SUFFIX = "lay"
     MAGIC = b"linnet lay names\n"
     ARRAYS = COLUMNS
 
-    def __init__(self, kb: KnowledgeBase, language: Language = ENGLISH, search: Search | None = None) -> None:
-        self.language, self.search = language, search
+    def __init__(self, kb: KnowledgeBase, language: Language = ENGLISH) -> None:
+        self.language = language
         digest = hashlib.blake2b(digest_size=8)
         for package, file in MADE_BY:
             digest.update((resources.files(package) / file).read_bytes())
@@ -75,7 +75,7 @@ class LayFile(SideFile[NameTable]):
         return NameTable(stored)
 
     def _named(self) -> Iterator[KbName]:
-        search = self.search or Search(NameTable.of(self.kb, self.language), informal=True)
+        search = Search(NameTable.of(self.kb, self.language), informal=True)
         seen = set[str]()
         known = functools.cache(lambda names: search.known_name(names.split("|")))
         for phrase, names, _ in _phrases():
@@ -91,7 +91,7 @@ class LaySearch(Search):
     LONGEST_WITH_INSERTION = 0
 
     def __init__(self, search: Search, kb: KnowledgeBase) -> None:
-        super().__init__(LayFile(kb, search.language, search).current(), informal=True)
+        super().__init__(LayFile(kb, search.language).current(), informal=True)
         kinds: dict[str, str] = {}  # of a phrase that the table holds twice the first counts
         for phrase, _, kind in _phrases():
             kinds.setdefault(phrase, kind)
