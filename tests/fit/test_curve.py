@@ -21,6 +21,8 @@ def test_a_resumed_training_goes_on_and_its_repeated_steps_count_once(tmp_path: 
         (1, "nll", 1.0), (2, "nll", 2.0), (3, "nll", 7.0), (3, "dev score", 0.5)
     ]  # fmt: skip
     assert rows[-1].seconds >= rows[0].seconds
+    assert again.spent("collective") == rows[-1].seconds
+    assert again.spent("lexical") == 0
 
 
 def test_losses_and_scores_are_drawn_apart_and_parts_of_one_step_not_at_all(tmp_path: Path) -> None:

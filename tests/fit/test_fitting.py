@@ -464,6 +464,21 @@ def test_a_part_that_was_interrupted_goes_on_from_its_checkpoints(
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+def test_time_of_interrupted_attempts_counts(kb: KnowledgeBase, docs: list[Document], tmp_path: Path) -> None:
+    part = Resuming(kb=kb)
+    made = Pipeline(Gold(), Exact(kb=kb), part, kb=kb)
+    part.fails = True
+    with pytest.raises(KeyboardInterrupt):
+        list(train(made, [Task((2,), "resuming")], docs, (), output=tmp_path / "out"))
+    with (tmp_path / "out.parts" / "curve.csv").open("a", encoding="utf-8") as curve:
+        curve.write("" if curve.tell() else "part,step,epoch,seconds,metric,value\n")
+        curve.write("resuming,1,1,1000.00,nll,0.5\n")
+    part.fails = False
+    *_, done = train(made, [Task((2,), "resuming")], docs, (), output=tmp_path / "out")
+    assert isinstance(done, Done)
+    assert 1000 <= done.seconds < 1100
+
+
 def test_of_several_processes_the_first_writes(
     kb: KnowledgeBase, docs: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,10 @@ class Curve:
                 self.add(part, step)
             yield step
 
+    def spent(self, part: str) -> float:
+        """Return for how many seconds a part was trained so far, by this attempt or by those before it."""
+        return max((row.seconds for row in read_curve(self._path) if row.part == part), default=0.0)
+
     def finish(self, part: str, seconds: float) -> None:
         """Append how long a whole part was trained."""
         if first_process():
@@ -61,8 +65,7 @@ class Curve:
     def add(self, part: str, step: Step) -> None:
         """Append the losses of a step, and the dev score if there is one."""
         if part != self._part:
-            earlier = [row.seconds for row in read_curve(self._path) if row.part == part]
-            self._part, self._began = part, time.monotonic() - max(earlier, default=0.0)
+            self._part, self._began = part, time.monotonic() - self.spent(part)
         found = {**step.losses, **({} if step.score is None else {SCORE: step.score})}
         seconds = time.monotonic() - self._began
         self._append(

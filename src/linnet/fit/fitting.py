@@ -320,14 +320,14 @@ def train(
             part = _load_finished(learner_at(pipeline, task.place), place, pipeline.kb)
             pipeline = with_part(pipeline, task.place, part)
         else:
-            unfinished = kept / f"{task.folder}.training"
+            unfinished, spent = kept / f"{task.folder}.training", curve.spent(task.label)
             again = {where: parts for where, parts in again.items() if where[0] < task.place[0]}
             known = [*learned, *done]
             steps = fit_part(pipeline, task, docs, dev, done=known, folds=folds, checkpoints=unfinished, known=again)
             for step in curve.follow(task.label, steps):
                 yield Progress(task.label, step)
             save = cast("Stage", part_at(pipeline, task.place)).save
-            finished.keep(task.folder, save, seconds=time.perf_counter() - start)
+            finished.keep(task.folder, save, seconds=spent + time.perf_counter() - start)
             curve.finish(task.label, finished.seconds[task.folder])
         done.append(task)
         yield Done(task.label, finished.seconds[task.folder], kept=was_kept)
