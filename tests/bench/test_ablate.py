@@ -75,7 +75,7 @@ def test_rows_go_into_a_page(run: Run, small: Path, tmp_path: Path) -> None:
         (('"bc5cdr"', '"bc5cd"'), "unknown corpus 'bc5cd'"),
         (("kb = ", "description = "), "kb: missing"),
         (('use = "ngram"', 'use = "ngrm"'), "'ngrm'"),
-        (('part = "ngram"', 'part = "decide"'), "decide learns from the dev documents"),
+        (('part = "ngram"', 'part = "lexicl"'), "'lexicl' does not name a part that learns"),
     ],
 )
 def test_what_is_refused(run: Run, small: Path, changed: tuple[str, str], message: str) -> None:

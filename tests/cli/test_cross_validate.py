@@ -127,7 +127,11 @@ def test_documents_to_choose_on_are_taken_only_where_a_part_needs_them(
     docs = letters(40)
     plain = CrossValidation(source=str(recipe), kb=small, docs=docs, folds=5, folder=tmp_path / "cv")
     assert [tuple(map(len, fold)) for fold in plain.divide()] == [(32, 0, 8)] * 5
-    recipe.write_text(RECIPE + '[[train]]\npart = "decide"\n')
+    recipe.write_text(RECIPE + '[[train]]\npart = "decide"\n')  # answers for the training documents serve, cross-fitted
+    assert [tuple(map(len, fold)) for fold in plain.divide()] == [(32, 0, 8)] * 5
+    parts = '[[pipeline.of]]\nuse = "exact"\n[[pipeline.of]]\nuse = "ngram"\n'
+    fuse = f'[[pipeline]]\nuse = "fuse"\nmethod = "weighted"\n{parts}'
+    recipe.write_text(RECIPE.replace('[[pipeline]]\nuse = "decide"\n', fuse) + '[[train]]\npart = "fuse"\n')
     for fold in plain.divide():
         assert tuple(map(len, fold)) == (28, 4, 8)
         assert {doc.id for some in fold for doc in some} == {doc.id for doc in docs}

@@ -123,18 +123,22 @@ def test_what_too_few_mentions_leave_uncalibrated_says_so(run: Run, tmp_path: Pa
     mention = Mention(0, 4, source="gold", concepts=("MESH:D000004",))
     docs = [Document(f"n{number}", f"Ache, {number}.", mentions=(mention,)) for number in range(100)]
     (tmp_path / "corpus").mkdir()
-    write([*docs[:60], Document("raw", "Cough.")], tmp_path / "corpus/train.jsonl")
+    write([*docs[:9], Document("raw", "Cough.")], tmp_path / "corpus/train.jsonl")
     write([*docs[60:], Document("bare", "Ache, ache and ache. " * 9)], tmp_path / "corpus/dev.jsonl")
     more = "".join(f'[[train]]\npart = "{part}"\n' for part in ("lexical", "decide"))
     recipe = written(tmp_path, small, more, corpus=str(tmp_path / "corpus"), detector="dictionary")
     done = run("train", recipe, "-o", tmp_path / "out")
-    assert "decide stays uncalibrated: 40 mentions" in done.err
-    assert "trained on 60 annotated of 61 documents" in done.err
+    assert "decide stays uncalibrated: 49 mentions" in done.err
+    assert "trained on 9 annotated of 10 documents" in done.err
     card = (tmp_path / "out/card.md").read_text()
     assert "probabilities are not calibrated" in card
     assert "training documents without annotation, not used: 1" in card
     assert "calibrated decide" not in card
     assert "*" in run("link", docs[0].text, "--pipeline", tmp_path / "out").out
+    write(docs[:10], tmp_path / "corpus/train.jsonl")
+    done = run("train", recipe, "-o", tmp_path / "enough")
+    assert "uncalibrated" not in done.err
+    assert "*" not in run("link", docs[0].text, "--pipeline", tmp_path / "enough").out
 
 
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")

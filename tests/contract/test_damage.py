@@ -21,7 +21,7 @@ from linnet.detect.tagger import Tagger
 from linnet.errors import FormatError, LinnetError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Fuse, Pipeline, Union
-from linnet.pipeline.confidence import Confidence
+from linnet.pipeline.confidence import FEATURES, Confidence
 from linnet.pipeline.decide import Decide
 from linnet.recipes import config, saving
 from linnet.rerank.cross_encoder import CrossEncoder
@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, kb: KnowledgeBase) -> Path:
     dense = trained(Dense(kb=kb, encoder=tiny(), pooling="ends", k=5), kb, epochs=1)
     retriever = Fuse([dense, Ngram(kb=kb)], method="weighted", weights=(0.4, 0.6))
     decide = Decide(kb=kb)
-    decide.confidence, decide.calibration = Confidence(np.arange(9.0)), "joint"
+    decide.confidence, decide.calibration = Confidence(np.arange(float(len(FEATURES)))), "joint"
     cross = trained(CrossEncoder(kb=kb, encoder=tiny()), kb, epochs=1)
     pipeline = Pipeline(detector, retriever, trained(Lexical(kb=kb), kb), cross, decide)
     made = tmp_path_factory.mktemp("trained") / "folder"
@@ -120,11 +120,11 @@ def test_what_people_may_change_is_looked_at(folder: Path) -> None:
 def test_a_part_alone_is_looked_at_and_may_be_saved_over(folder: Path, kb: KnowledgeBase, tmp_path: Path) -> None:
     place = Path(shutil.copytree(folder / "4-decide", tmp_path / "part"))
     part = Decide.load(place, kb=kb)
-    part.confidence = Confidence(np.ones(9))
+    part.confidence = Confidence(np.ones(len(FEATURES)))
     part.save(place)
     again = Decide.load(place, kb=kb)
     assert again.confidence is not None
-    assert again.confidence.weights.tolist() == [1.0] * 9
+    assert again.confidence.weights.tolist() == [1.0] * len(FEATURES)
     write_checksums(place)
     (place / "learned.json").write_bytes(b"{}")
     with pytest.raises(FormatError, match=r"learned\.json: is missing or damaged"):

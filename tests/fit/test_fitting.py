@@ -20,7 +20,7 @@ from linnet.fit.plan import Task, tasks
 from linnet.fit.store import Finished, corpus_version
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Reranker, Retriever, Stage, Step
-from linnet.pipeline.confidence import Confidence
+from linnet.pipeline.confidence import FEATURES, Confidence
 from linnet.pipeline.decide import Decide
 from linnet.recipes import config
 from linnet.retrieve.bm25 import Bm25
@@ -212,6 +212,25 @@ def test_no_part_sees_what_one_that_stays_has_learned_of_the_same_document(
     assert watcher.leaks == 0
     assert first.seen == {doc.id for doc in docs}
     assert len(docs) not in first.runs
+
+
+def test_without_dev_documents_probabilities_are_learned_from_cross_fitted_answers(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores: list[list[float]] = []
+
+    def fit(_self: Any, _train: Any, dev: Sequence[Document], /, *, before: Any, kb: Any, args: Any) -> Iterator[Step]:
+        mentions = [mention for doc in before([doc.spans_only() for doc in dev]) for mention in doc.mentions or ()]
+        scores.append([float(mention.candidates.scores[0]) for mention in mentions if mention.candidates])
+        yield Step(1, 1)
+
+    monkeypatch.setattr(Decide, "fit", fit)
+    many = [replace(docs[0], id=f"dev{number}") for number in range(50)]
+    for number, dev in enumerate(((), docs[:3], many)):
+        made = pipeline(kb, Learner(kb=kb))
+        todo = tasks(made, [{"part": "learner"}, {"part": "decide"}], source="r")
+        list(train(made, todo, docs[3:], dev, output=tmp_path / str(number), folds=5))
+    assert scores == [[0.0] * 20, [0.0] * 23, [0.0] * 50]
 
 
 def test_parts_that_can_leave_documents_out_are_not_trained_again(
@@ -435,7 +454,7 @@ def test_an_interrupted_training_goes_on(kb: KnowledgeBase, docs: list[Document]
 
 def test_a_kept_part_that_is_damaged_is_named(kb: KnowledgeBase, tmp_path: Path) -> None:
     decide = Decide(kb=kb)
-    decide.confidence, decide.calibration = Confidence(np.arange(9.0)), "joint"
+    decide.confidence, decide.calibration = Confidence(np.arange(float(len(FEATURES)))), "joint"
     Finished(tmp_path / "parts", key="k").keep("1-decide", decide.save, seconds=1.0)
     path = tmp_path / "parts" / "1-decide" / "learned.json"
     path.write_text(path.read_text().replace("8.0", "9.0"))
@@ -606,5 +625,3 @@ def test_what_cannot_be_trained(kb: KnowledgeBase, docs: list[Document], tmp_pat
         run(made, [], tmp_path / "a")
     with pytest.raises(LinnetError, match="'d0' occurs twice"):
         run(made, [*docs, docs[0]], tmp_path / "a")
-    with pytest.raises(LinnetError, match="decide learns from the dev documents"):
-        list(train(made, tasks(made, [{"part": "decide"}], source="r"), docs, (), output=tmp_path / "a"))

@@ -26,7 +26,7 @@ from linnet.home import kb_named
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Pipeline
-from linnet.pipeline.confidence import Confidence
+from linnet.pipeline.confidence import FEATURES, Confidence
 from linnet.pipeline.decide import Decide
 from linnet.recipes import config, saving
 from linnet.recipes.hub import Manifest, Repository, pull
@@ -66,7 +66,7 @@ def trained(tmp_path: Path) -> Path:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinnetWarning)
         list(dictionary.fit([doc], (), before=Pipeline(), kb=kb, args={}))
-    decide.confidence, decide.calibration = Confidence(np.arange(9.0)), "joint"
+    decide.confidence, decide.calibration = Confidence(np.arange(float(len(FEATURES)))), "joint"
     pipeline = Pipeline(dictionary, decide, kb=kb)
     pipeline.seen = pipeline.seen.with_documents(train=[doc])
     folder = tmp_path / "trained"

@@ -94,7 +94,7 @@ def test_a_pipeline_holds_its_conditions_in_every_call(kb: KnowledgeBase) -> Non
     assert answers(held.with_parts(held.parts)) == answers(held)
     assert made_of(held) != made_of(free)
     dev = [Document("d", TEXT, mentions=free([Document.of(TEXT)])[0].mentions)]
-    with pytest.warns(match="2 mentions of the dev documents are too few"):
+    with pytest.warns(match="2 mentions to calibrate on are too few"):
         assert answers(calibrate(held, dev)) == answers(held)
     given_spans = Pipeline(Gold(), Exact(kb=kb, level="family"), Decide(kb=kb), allow=more)
     [doc] = given_spans([dev[0].spans_only()])

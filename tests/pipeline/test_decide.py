@@ -20,7 +20,7 @@ from linnet.fit.fitting import CrossFitted
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Detector, Pipeline, Retriever, Union
 from linnet.pipeline.confidence import FEATURES, Confidence
-from linnet.pipeline.decide import Decide, calibrate, fold
+from linnet.pipeline.decide import Decide, best_threshold, calibrate, fold
 
 TEXT = "x" * 100
 
@@ -63,9 +63,9 @@ def test_thresholds(kb: KnowledgeBase) -> None:
     candidates = found(kb, ("X:1", 0.75))
     assert answer(Decide(kb=kb, threshold=0.75), candidates) == (("X:1",), 0.75)
     assert answer(Decide(kb=kb, threshold=0.76), candidates) == ((), 0.25)
-    for threshold in (-0.1, 1.1, math.nan):
-        with pytest.raises(DataError, match="is not between 0 and 1"):
-            Decide(kb=kb, threshold=threshold)
+    for threshold in (-0.1, 1.1, math.nan, "f2"):
+        with pytest.raises(DataError, match="is neither between 0 and 1"):
+            Decide(kb=kb, threshold=threshold)  # type: ignore[arg-type]
 
 
 def test_nil(kb: KnowledgeBase) -> None:
@@ -338,6 +338,46 @@ def test_a_calibrated_answer_may_be_nil(kb: KnowledgeBase) -> None:
     assert mention.probability == pytest.approx(1 / (1 + math.exp(-2)))
     [nothing] = decided(decide, Mention(0, 5, candidates=Candidates.none()))
     assert (nothing.concepts, nothing.probability, nothing.calibration) == ((), None, "")
+
+
+def test_the_chosen_threshold_is_the_best_of_all() -> None:
+    drawn = np.random.default_rng(3)
+    for wanted in (1, 10, 40):
+        probabilities = drawn.integers(0, 12, 30) / 11  # with ties
+        right = drawn.random(30) < probabilities
+
+        def f1(least: float, p: Any = probabilities, r: Any = right, wanted: int = wanted) -> float:
+            kept = p >= least
+            return float(2 * r[kept].sum() / (kept.sum() + wanted))
+
+        chosen = best_threshold(probabilities, right, wanted)
+        assert f1(chosen) == max(f1(least) for least in np.arange(0, 1.01, 0.01))
+    assert best_threshold(np.ones(3), np.ones(3, np.bool_), 3) == 0.0
+    assert best_threshold(np.array([]), np.array([], np.bool_), 3) == 0.0
+    assert best_threshold(np.array([0.5]), np.array([False]), 3) == 0.0
+
+
+def test_a_threshold_for_the_best_f1_is_learned(kb: KnowledgeBase, tmp_path: Path) -> None:
+    dev = corpus("dev")
+    before = Pipeline(Finds(gold={doc.id: doc for doc in dev}), Overconfident(kb=kb, gold={doc.id: doc for doc in dev}))
+    every, some = Decide(kb=kb), Decide(kb=kb, threshold="f1")
+    docs = before([doc.bare() for doc in dev])
+    assert some(docs) == every(docs)  # nothing was chosen yet
+    for decide in (every, some):
+        list(decide.fit([], dev, before=before, kb=kb, args={}))
+    assert every.least == 0.0 < some.least < 1.0
+
+    def concepts(decide: Decide) -> list[bool]:
+        return [bool(mention.concepts) for doc in decide(docs) for mention in doc.mentions or ()]
+
+    assert sum(concepts(some)) < sum(concepts(every)) == len(concepts(every))
+    some.save(tmp_path)
+    again = Decide.load(tmp_path, kb=kb)
+    assert (again.threshold, again.least) == ("f1", some.least)
+    learned = json.loads((tmp_path / "learned.json").read_text())
+    del learned["threshold"], learned["weights"]["score_odds"], learned["weights"]["detect_odds"]
+    (tmp_path / "learned.json").write_text(json.dumps(learned))
+    assert Decide.load(tmp_path, kb=kb).least == 0.0  # as earlier versions wrote it
 
 
 @pytest.mark.parametrize(("bias", "probability"), [(5000.0, 1.0), (-5000.0, 0.0)])

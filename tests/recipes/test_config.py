@@ -20,7 +20,7 @@ from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, LinnetWa
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
-from linnet.pipeline.confidence import Confidence
+from linnet.pipeline.confidence import FEATURES, Confidence
 from linnet.pipeline.decide import Decide
 from linnet.recipes import config
 from linnet.recipes.config import components, load, open_kb, read_recipe, recipes
@@ -314,7 +314,7 @@ def test_kb_is_needed(tmp_path: Path, kb: KnowledgeBase) -> None:
 
 
 def test_wrong_values_are_found_when_made(recipe: Path, kb: KnowledgeBase) -> None:
-    with pytest.raises(LinnetError, match=r"r\.toml: 1 problem\n  pipeline\[\d\]\.threshold 2\.0 is not between"):
+    with pytest.raises(LinnetError, match=r"r\.toml: 1 problem\n  pipeline\[\d\]\.threshold 2\.0 is neither between"):
         load(recipe, kb=kb, changes=["decide.threshold=2"])
     with pytest.raises(RecipeError, match=r"r\.toml: 1 problem\n  pipeline\[1\]\.of\[1\]\.k: 0 must be at least 1"):
         load(recipe, kb=kb, changes=["ngram.k=0"])
@@ -402,7 +402,7 @@ def test_broken_plugins(plugins: None, tmp_path: Path, name: str, message: str) 
 
 def fitted(kb: KnowledgeBase) -> Pipeline:
     decide = Decide(kb=kb, threshold=0.25)
-    decide.confidence, decide.calibration = Confidence(np.arange(9.0)), "joint"
+    decide.confidence, decide.calibration = Confidence(np.arange(float(len(FEATURES)))), "joint"
     parts = (Fuse([Fuse([Exact(kb=kb)], constant=1), Ngram(kb=kb, k=5, ngram_range=(1, 2))]), decide)
     return Pipeline(*parts, kb=kb)
 
@@ -432,7 +432,7 @@ def test_trained_folders(kb: KnowledgeBase, tmp_path: Path) -> None:
     decide = again.parts[1]
     assert isinstance(decide, Decide)
     assert decide.confidence is not None
-    assert decide.confidence.weights.tolist() == list(range(9))
+    assert decide.confidence.weights.tolist() == list(range(len(FEATURES)))
     assert (decide.threshold, decide.calibration) == (0.25, "joint")
 
 

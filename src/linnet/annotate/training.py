@@ -28,7 +28,7 @@ from linnet.data import Document
 from linnet.errors import LinnetError, TrainingError
 from linnet.fit.fitting import Done, Progress
 from linnet.fit.fitting import train as train_into
-from linnet.fit.plan import Task, from_dev, learner_at, needs_gold, needs_texts, tasks
+from linnet.fit.plan import Task, from_dev, learner_at, must_have_dev, needs_gold, needs_texts, tasks
 from linnet.fit.store import corpus_version
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Joint, Pipeline
@@ -137,16 +137,25 @@ def _limited(pipeline: Pipeline, task: Task, minutes: float | None) -> Task:
 def _wanted(held: Held, pipeline: Pipeline, todo: Sequence[Task], plan: _Plan) -> list[Task]:
     """Return the trainings of the parts that are to learn and can."""
     wanted = [task for task in todo if plan.order.parts in ("both", *_kinds(pipeline, task))]
-    if not any(mention.concepts for doc in plan.dev for mention in doc.mentions or ()):
-        late = from_dev(pipeline, wanted)
-        wanted = [task for task in wanted if learner_at(pipeline, task.place).LEARNS_FROM != "dev"]
-        if late:
-            held.say(f"no linked mention to measure on yet: {', '.join(late)} stays as it is")
+    if late := _late(pipeline, wanted, plan):
+        wanted = [task for task in wanted if task.name not in late]
+        held.say(f"no linked mention to measure on yet: {', '.join(late)} stays as it is")
     if not wanted:
         raise LinnetError(f"{plan.recipe}: no part for {plan.order.parts!r} learns; take another recipe")
     if needs_texts(pipeline, wanted) and not needs_gold(pipeline, wanted):
         raise LinnetError(f"{plan.recipe}: learns from names alone, not from what people decided; take another recipe")
     return wanted
+
+
+def _late(pipeline: Pipeline, wanted: Sequence[Task], plan: _Plan) -> list[str]:
+    """Return the parts that learn from dev documents and have nothing to learn from yet."""
+    if _linked(plan.dev):
+        return []
+    return must_have_dev(pipeline, wanted) if _linked(plan.train) else from_dev(pipeline, wanted)
+
+
+def _linked(docs: Sequence[Document]) -> bool:
+    return any(mention.concepts for doc in docs for mention in doc.mentions or ())
 
 
 def _kinds(pipeline: Pipeline, task: Task) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from linnet.corpora.splits import folds, split
 from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.fit.fitting import Done, Progress, train
-from linnet.fit.plan import learner_at, tasks
+from linnet.fit.plan import learner_at, must_have_dev, tasks
 from linnet.fit.store import corpus_version
 from linnet.home import read_json, writable
 from linnet.kb import KnowledgeBase
@@ -100,10 +100,11 @@ class CrossValidation:
                 yield Fold(divided["train"], divided["dev"], held)
 
     def _chooses(self) -> bool:
-        """Return whether a part that is trained uses dev documents."""
+        """Return whether a part chooses on dev documents, or can learn from nothing else."""
         pipeline = load(self.source, kb=self.kb, changes=self.changes)
         todo = tasks(pipeline, read_recipe(self.source, changes=self.changes).train, source=self.source)
-        return any(learner_at(pipeline, task.place).USES_DEV for task in todo)
+        early = [part for part in (learner_at(pipeline, task.place) for task in todo) if part.LEARNS_FROM == "train"]
+        return bool(must_have_dev(pipeline, todo)) or any(part.USES_DEV for part in early)
 
     def _train(self, fold: Fold, output: Path) -> Iterator[Progress | Done]:
         if (output / "pipeline.toml").is_file():

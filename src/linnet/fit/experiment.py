@@ -25,7 +25,7 @@ from linnet.evaluate.report import BY_ASSERTION, BY_TYPE
 from linnet.fit.curve import CURVE, SECONDS, read_curve, training_lines
 from linnet.fit.fitting import Done
 from linnet.fit.fitting import train as fit
-from linnet.fit.plan import from_dev, learner_at, tasks
+from linnet.fit.plan import must_have_dev, tasks
 from linnet.fit.transfer import transfer
 from linnet.home import writable
 from linnet.kb import KnowledgeBase
@@ -231,11 +231,11 @@ class Experiment:
         if output.exists():
             shutil.rmtree(output)  # of other inputs
         todo = tasks(pipeline, recipe.train, source=self.source, seed=recipe.seed)
-        if not dev and (kept := from_dev(pipeline, todo)):  # what it is measured on is nothing to choose by
+        if not dev and (kept := must_have_dev(pipeline, todo)):  # what it is measured on is nothing to choose by
             logger.info(
                 "%s: %s not fitted, because the scores are measured on the dev documents", self.source, ", ".join(kept)
             )
-            todo = [task for task in todo if learner_at(pipeline, task.place).LEARNS_FROM == "train"]
+            todo = [task for task in todo if not must_have_dev(pipeline, [task])]
         about = [f"recipe: {self.source}", f"corpus: {corpus}, split train", f"seed: {recipe.seed}"]
         about += [f"texts without annotation: {', '.join(recipe.train_texts)}"] if recipe.train_texts else []
         for news in fit(pipeline, todo, train, dev, output=output, about=about):

@@ -25,7 +25,7 @@ from typing import Any, cast
 from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.fit.curve import CURVE, Curve
-from linnet.fit.plan import Task, annotated, learner_at, part_at, with_part
+from linnet.fit.plan import Task, annotated, enough_dev, learner_at, part_at, with_part
 from linnet.fit.preflight import check_teachable, shared
 from linnet.fit.store import Finished, corpus_version, first_process
 from linnet.home import read_json, real_path
@@ -261,12 +261,11 @@ def fit_part(
     `checkpoints` is a folder for parts that can resume an interrupted training (networks).
 
     Raises:
-        LinnetError: the part learns from dev documents and there are none.
+        LinnetError: the part is a fusion that learns from dev documents and there are none.
     """
     part = learner_at(pipeline, task.place)
     from_dev = part.LEARNS_FROM == "dev"
-    if from_dev and not dev:
-        raise LinnetError(f"{task.name} learns from the dev documents, but there are none")
+    dev = enough_dev(pipeline, task, docs, dev) if from_dev else dev
     earlier = [other for other in done if other.place[0] < task.place[0]]
     if from_dev and not {doc.id for doc in docs} & {doc.id for doc in dev}:
         earlier = []  # nothing has seen what the part learns from, so no fold would be asked

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from linnet.data import Document
-from linnet.errors import RecipeError, did_you_mean
+from linnet.errors import LinnetError, RecipeError, did_you_mean
 from linnet.pipeline import Pipeline
 from linnet.pipeline.component import Component
+from linnet.pipeline.confidence import FEW
 from linnet.pipeline.learner import Learner, inner_of, learner_of
 from linnet.recipes import config
 
 __all__ = [
     "Task",
     "annotated",
+    "enough_dev",
     "from_dev",
     "learner_at",
     "learners",
+    "must_have_dev",
     "needs_documents",
     "needs_gold",
     "needs_texts",
@@ -136,6 +139,31 @@ def _learns(part: Component) -> bool:
 def from_dev(pipeline: Pipeline, todo: Sequence[Task]) -> list[str]:
     """Return the names of the parts to train that learn from the dev documents."""
     return [task.name for task in todo if learner_at(pipeline, task.place).LEARNS_FROM == "dev"]
+
+
+def must_have_dev(pipeline: Pipeline, todo: Sequence[Task]) -> list[str]:
+    """Return the names of the parts to train that can learn from dev documents alone: fusions.
+
+    Others can learn from what cross-fitted earlier parts say of the training documents; what is inside a fusion is no
+    earlier part, and has seen them.
+    """
+    parts = [(task.name, learner_at(pipeline, task.place)) for task in todo]
+    return [name for name, part in parts if part.LEARNS_FROM == "dev" and inner_of(cast("Component", part))]
+
+
+def enough_dev(pipeline: Pipeline, task: Task, docs: Sequence[Document], dev: Sequence[Document]) -> Sequence[Document]:
+    """Return what a part learns from that learns from dev documents: where these have few mentions, `docs` as well.
+
+    Raises:
+        LinnetError: there are no dev documents, and the part can learn from nothing else.
+    """
+    if must_have_dev(pipeline, [task]):
+        if not dev:
+            raise LinnetError(f"{task.name} learns from the dev documents, but there are none")
+        return dev
+    if sum(len(doc.mentions or ()) for doc in dev) >= FEW:
+        return dev
+    return [*(doc for doc in docs if doc.mentions is not None), *dev]
 
 
 def needs_documents(pipeline: Pipeline, todo: Sequence[Task]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from linnet.data import Document
 from linnet.errors import LinnetError, RecipeError
-from linnet.fit.plan import Task, from_dev, learner_at, needs_documents, needs_gold
+from linnet.fit.plan import Task, from_dev, learner_at, must_have_dev, needs_documents, needs_gold
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.text.normalise import one_line
@@ -52,13 +52,13 @@ def check_teachable(
         told = f"{both:,} of the {len(dev):,} dev documents have the text of a training document"
         logger.warning("%s: what is chosen or calibrated on them is too sure; corpus split keeps copies together", told)
     links = any("candidates" in part.gives or "concepts" in part.gives for part in pipeline.parts)
-    later = from_dev(pipeline, todo)
-    if later and not dev:
+    if not dev and (late := must_have_dev(pipeline, todo)):
         raise LinnetError(
-            f"{later[0]} learns from the dev documents, but there are none: give the corpus a dev split "
+            f"{late[0]} learns from the dev documents, but there are none: give the corpus a dev split "
             "(linnet corpus split makes one, if its share of the documents is not too small), or train without it"
         )
-    for split, some in (("training", docs), *((("dev", dev),) if later else ())):
+    splits = {"training": docs, "dev": dev} if dev and from_dev(pipeline, todo) else {"training": docs}
+    for split, some in splits.items():
         if not any(doc.mentions for doc in some):
             raise LinnetError(f"none of the {len(some):,} {split} documents has a mention to learn from")
         if links and pipeline.kb is not None:

@@ -1,13 +1,14 @@
 """How often an answer like this one is right, learned from answers that were judged.
 
-A logistic regression over the score, whether it is a full match, the margin to the second candidate, the lead over the
-next five, the number of ties, the detector's signal, the length of the mention, how often answers of its semantic types
-are right, and the signals that components before it declare (`Stage.SIGNALS`); and, where there are
-mentions enough, a rising curve from that to frequencies (isotonic regression, Zadrozny & Elkan 2002).
+A logistic regression over the score and its log odds, whether it is a full match, the margin to the second candidate,
+the lead over the next five, the number of ties, the detector's signal and its log odds, the length of the mention, how
+often answers of its semantic types are right, and the signals that components before it declare (`Stage.SIGNALS`); and,
+where there are mentions enough, a rising curve from that to frequencies (isotonic regression, Zadrozny & Elkan 2002).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -21,13 +22,15 @@ from linnet.reporter import warn
 
 __all__ = ["FEATURES", "FEW", "TIE", "Confidence", "features"]
 
-FEATURES = ("score", "full", "margin", "lead", "ties", "detect", "length", "types", "bias")
+ODDS = ("score_odds", "detect_odds")
+FEATURES = ("score", "full", "margin", "lead", "ties", "detect", "length", "types", "bias", *ODDS)
 PLAIN = len(FEATURES)
 TIE = 1e-6  # scores closer than this are the same score
 NEXT = 5  # candidates after the first that it is compared with
 FEW = 50  # mentions; fewer teach no frequencies
 ENOUGH = 1000  # mentions; with fewer, isotonic regression does worse than none (Niculescu-Mizil & Caruana 2005)
 FOLDS = 5  # parts of the documents; the curve is fitted to logits of models that did not see the part
+EDGE = 1e-4  # added to a share and to what is left of it, so that its log odds are finite
 PRIOR = 10.0  # mentions of all types that are added to those of each when its share of right answers is taken
 
 Floats = npt.NDArray[np.float64]
@@ -40,8 +43,8 @@ def features(mention: Mention, signals: Iterable[str] = ()) -> Floats:
     ``types`` is left 0, and a signal that the mention lacks NaN, for `Confidence` to fill.
 
     >>> from linnet.data import Candidates
-    >>> features(Mention(0, 1, candidates=Candidates([7, 8], [1.0, 0.75]))).tolist()
-    [1.0, 1.0, 0.25, 0.25, 0.0, 1.0, 0.0, 0.0, 1.0]
+    >>> features(Mention(0, 1, candidates=Candidates([7, 8], [1.0, 0.75]))).round(1).tolist()
+    [1.0, 1.0, 0.2, 0.2, 0.0, 1.0, 0.0, 0.0, 1.0, 9.2, 9.2]
     """
     candidates = mention.candidates
     assert candidates is not None  # noqa: S101 - callers looked
@@ -53,7 +56,14 @@ def features(mention: Mention, signals: Iterable[str] = ()) -> Floats:
     detect = mention.signals.get("detect", 1.0)
     length = np.log(mention.end - mention.start)
     further = [mention.signals.get(name, np.nan) for name in signals]
-    return np.array([scores[0], full, margin, lead, ties, detect, length, 0.0, 1.0, *further])
+    odds = _odds_of(scores[0]), _odds_of(detect)
+    return np.array([scores[0], full, margin, lead, ties, detect, length, 0.0, 1.0, *odds, *further])
+
+
+def _odds_of(share: float) -> float:
+    """Return the log odds of a number that is a share, or cut to one: networks end at 0.99 and at 0.99999."""
+    share = min(max(share, 0.0), 1.0)
+    return math.log((share + EDGE) / (1.0 - share + EDGE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +152,8 @@ class Confidence:
             AttributeError, KeyError, TypeError, ValueError: values that it cannot have given.
         """
         further = values.get("signals", {})  # calibrations of earlier versions have none
-        weights = [values["weights"][name] for name in FEATURES] + [float(item["weight"]) for item in further.values()]
+        named = {**dict.fromkeys(ODDS, 0.0), **values["weights"]}  # calibrations of earlier versions lack these
+        weights = [named[name] for name in FEATURES] + [float(item["weight"]) for item in further.values()]
         neutral = _numbers([float(item["neutral"]) for item in further.values()]).tolist()
         types = dict(zip(values["types"], _numbers(list(values["types"].values())).tolist(), strict=True))
         curve = None if values["curve"] is None else _rising(_numbers(values["curve"]))

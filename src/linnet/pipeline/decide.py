@@ -23,12 +23,12 @@ from linnet.frozen import changed
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.allow import Allow
 from linnet.pipeline.component import Component, Step, blind, is_reviewed
-from linnet.pipeline.confidence import FEATURES, FEW, TIE, Confidence, features
+from linnet.pipeline.confidence import FEATURES, FEW, TIE, Bools, Confidence, Floats, features
 from linnet.pipeline.learner import made_once
 from linnet.pipeline.pipeline import Pipeline, Stage
 from linnet.reporter import warn
 
-__all__ = ["Decide", "calibrate", "fold"]
+__all__ = ["Decide", "best_threshold", "calibrate", "fold"]
 
 TINY = np.finfo(np.float64).tiny
 
@@ -39,26 +39,35 @@ class Decide(Stage):
 
     Args:
         kb: the knowledge base of the candidates.
-        threshold: an answer less probable than this becomes NIL, ``()``.
+        threshold: an answer less probable than this becomes NIL, ``()``. ``"f1"``: the one with which the documents
+            that it is calibrated on have the best strict F1; 0 until then.
         fold: put the conjuncts of one group together again as one mention of several concepts.
         nil: ``keep`` mentions without a concept, or ``drop`` predicted ones.
     """
 
     kb: KnowledgeBase
-    threshold: float = 0.0
+    threshold: float | Literal["f1"] = 0.0
     fold: bool = True
     nil: Literal["keep", "drop"] = "keep"
     confidence: Confidence | None = field(default=None, init=False)
     calibration: Calibration = field(default="", init=False)
+    chosen: float = field(default=0.0, init=False)
 
     LEARNS_FROM = "dev"
     NEEDS = frozenset({"mentions", "candidates"})
     GIVES = frozenset({"concepts"})
 
     def __post_init__(self) -> None:
+        if self.threshold == "f1":
+            return
         number = isinstance(self.threshold, (int, float, np.number)) and not isinstance(self.threshold, bool)
         if not number or not 0.0 <= self.threshold <= 1.0:
-            raise DataError(f"decide: threshold {self.threshold!r} is not between 0 and 1")
+            raise DataError(f'decide: threshold {self.threshold!r} is neither between 0 and 1 nor "f1"')
+
+    @property
+    def least(self) -> float:
+        """The probability that an answer needs: the threshold that was given, or the one that was chosen."""
+        return self.chosen if self.threshold == "f1" else float(self.threshold)
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
         """Return `docs` with concepts and probabilities."""
@@ -90,7 +99,7 @@ class Decide(Stage):
         # candidates read without a knowledge base still hold ids
         row = int(_with_rows(candidates.top(1) if candidates.ids else candidates, self.kb).rows[0])
         probability = self._probability(mention, candidates, row)
-        nil = row < 0 or probability < self.threshold
+        nil = row < 0 or probability < self.least
         return changed(
             mention,
             concepts=() if nil else (self.kb.id(row),),
@@ -149,9 +158,9 @@ class Decide(Stage):
             answers += self._judged(gold, predicted)
         right = np.array([answer.right for answer in answers], np.bool_)
         if len(right) < FEW:
-            message = f"{len(right)} mentions of the dev documents are too few for frequencies, {FEW} are enough"
+            message = f"{len(right)} mentions to calibrate on are too few for frequencies, {FEW} are enough"
             warn(f"decide stays uncalibrated: {message}")
-            self.confidence, self.calibration = None, ""
+            self.confidence, self.calibration, self.chosen = None, "", 0.0
             yield Step(step=1, total=1)
             return
         if not right.any():
@@ -163,7 +172,10 @@ class Decide(Stage):
         documents = [answer.document for answer in answers]
         self.confidence = Confidence.fit(columns, kinds, right, documents=documents, signals=signals)
         self.calibration = "given-span" if "mentions" in before.needs else "joint"
-        happened = np.where(right, found := self.confidence(columns, kinds), 1.0 - found)
+        found = self.confidence(columns, kinds)
+        linked = np.array([answer.row >= 0 for answer in answers])
+        self.chosen = best_threshold(found[linked], right[linked], _count_linked(dev))
+        happened = np.where(right, found, 1.0 - found)
         yield Step(step=1, total=1, losses={"nll": float(-np.log(np.maximum(happened, TINY)).mean())})
 
     def _judged(self, gold: Document, predicted: Document) -> Iterator[_Judged]:
@@ -194,11 +206,12 @@ class Decide(Stage):
         """Return what was fitted, if anything was."""
         if self.confidence is None:
             return {}
-        return {"calibration": self.calibration, **self.confidence.to_json()}
+        return {"calibration": self.calibration, "threshold": self.chosen, **self.confidence.to_json()}
 
     def restore_values(self, values: Mapping[str, Any]) -> None:
         """Take what `learned_values` gave."""
         self.confidence, self.calibration = Confidence.from_json(values), _check_calibration(values["calibration"])
+        self.chosen = float(values.get("threshold", 0.0))  # calibrations of earlier versions chose none
 
 
 def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:
@@ -219,6 +232,30 @@ def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:
     made = Pipeline(*pipeline.parts[:-1], fitted, name=pipeline.name, kb=pipeline.kb, allow=pipeline.allow)
     made.seen = pipeline.seen.with_documents(dev=dev if fitted.calibration else ())
     return made
+
+
+def _count_linked(docs: Sequence[Document]) -> int:
+    return sum(bool(mention.concepts) for doc in docs for mention in doc.mentions or ())
+
+
+def best_threshold(probabilities: Floats, right: Bools, wanted: int) -> float:
+    """Return the least probability of the answers to keep for the best F1: halfway to the best that is not kept, or 0.
+
+    Args:
+        probabilities: (answers,), of every answer.
+        right: (answers,), whether each is right.
+        wanted: how many mentions with concepts people marked, found or not.
+
+    >>> best_threshold(np.array([0.9, 0.8, 0.2]), np.array([True, True, False]), 3)
+    0.5
+    """
+    order = np.argsort(-probabilities, kind="stable")
+    ordered = probabilities[order]
+    ends = np.flatnonzero(np.append(ordered[1:] < ordered[:-1], True)) if len(ordered) else np.array([], np.int64)
+    if not len(ends) or not right.any():
+        return 0.0
+    last = ends[np.argmax(2.0 * np.cumsum(right[order])[ends] / (ends + 1 + wanted))]
+    return 0.0 if last == len(ordered) - 1 else float(ordered[last] + ordered[last + 1]) / 2
 
 
 def _check_calibration(calibration: Any) -> Calibration:
