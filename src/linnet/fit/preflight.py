@@ -52,17 +52,21 @@ def check_teachable(
         told = f"{both:,} of the {len(dev):,} dev documents have the text of a training document"
         logger.warning("%s: what is chosen or calibrated on them is too sure; corpus split keeps copies together", told)
     links = any("candidates" in part.gives or "concepts" in part.gives for part in pipeline.parts)
-    if not dev and (late := must_have_dev(pipeline, todo)):
-        raise LinnetError(
-            f"{late[0]} learns from the dev documents, but there are none: give the corpus a dev split "
-            "(linnet corpus split makes one, if its share of the documents is not too small), or train without it"
-        )
+    _require_dev(pipeline, todo, dev)
     splits = {"training": docs, "dev": dev} if dev and from_dev(pipeline, todo) else {"training": docs}
     for split, some in splits.items():
         if not any(doc.mentions for doc in some):
             raise LinnetError(f"none of the {len(some):,} {split} documents has a mention to learn from")
         if links and pipeline.kb is not None:
             _check_concepts(pipeline.kb, some, split)
+
+
+def _require_dev(pipeline: Pipeline, todo: Sequence[Task], dev: Sequence[Document]) -> None:
+    if not dev and (late := must_have_dev(pipeline, todo)):
+        raise LinnetError(
+            f"{late[0]} learns from the dev documents, but there are none: give the corpus a dev split "
+            "(linnet corpus split makes one, if its share of the documents is not too small), or train without it"
+        )
 
 
 def _require_files(pipeline: Pipeline, task: Task) -> None:
