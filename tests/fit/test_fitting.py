@@ -16,7 +16,7 @@ from linnet.data import Candidates, Document, Mention
 from linnet.detect.gold import Gold
 from linnet.errors import FormatError, LinnetError, RecipeError
 from linnet.fit.fitting import CrossFitted, Done, Progress, cross_fit, fit_part, fold_of, train
-from linnet.fit.plan import Task, tasks
+from linnet.fit.plan import Task, tasks, without_calibration
 from linnet.fit.store import Finished, corpus_version
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Reranker, Retriever, Stage, Step
@@ -231,6 +231,13 @@ def test_without_dev_documents_probabilities_are_learned_from_cross_fitted_answe
         todo = tasks(made, [{"part": "learner"}, {"part": "decide"}], source="r")
         list(train(made, todo, docs[3:], dev, output=tmp_path / str(number), folds=5))
     assert scores == [[0.0] * 20, [0.0] * 23, [0.0] * 50]
+
+
+@pytest.mark.parametrize(("threshold", "answers"), [(0.0, ["learner"]), ("f1", ["learner", "decide"])])
+def test_what_calibrates_alone_changes_no_answer(kb: KnowledgeBase, threshold: Any, answers: list[str]) -> None:
+    made = Pipeline(Gold(), Learner(kb=kb), Decide(kb=kb, threshold=threshold), kb=kb)
+    todo = tasks(made, [{"part": "learner"}, {"part": "decide"}], source="r")
+    assert [task.name for task in without_calibration(made, todo)] == answers
 
 
 def test_parts_that_can_leave_documents_out_are_not_trained_again(

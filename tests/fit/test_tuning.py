@@ -267,7 +267,6 @@ def test_what_is_refused_before_any_trial(make: Any, tmp_path: Path) -> None:
 
     assert "did you mean 'in-kb.accuracy@1'" in said(make(score="in-kb.acuracy@1"))
     assert "no documents with gold mentions" in said(make(dev=[]))
-    assert "use --split cv" in said(make(more='[[train]]\npart = "decide"'))
     fuse = '[[pipeline]]\nuse = "fuse"\nmethod = "weighted"\n[[pipeline.of]]\nuse = "knob"\n[[train]]\npart = "fuse"'
     assert "train: fuse learns from the dev documents that trials are scored on; use --split cv" in said(
         make(more=fuse)

@@ -23,7 +23,7 @@ from linnet.errors import LinnetError, RecipeError
 from linnet.evaluate import Options, measure
 from linnet.evaluate.linked import Protocol
 from linnet.evaluate.uncertainty import adjust, mcnemar
-from linnet.fit.plan import Task, parts_of, tasks
+from linnet.fit.plan import Task, parts_of, tasks, without_calibration
 from linnet.fit.training import train_in_place
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
@@ -205,7 +205,8 @@ class Ablation:
     def _todo(self, pipeline: Pipeline, variant: Variant) -> list[Task]:
         recipe = read_recipe(self.source, changes=(*self.changes, *variant.changes))
         tables = [table for table in recipe.train if table.get("part") not in variant.removed]
-        return tasks(pipeline, tables, source=self.source, seed=recipe.seed) if tables else []
+        todo = tasks(pipeline, tables, source=self.source, seed=recipe.seed) if tables else []
+        return without_calibration(pipeline, todo)
 
 
 def _columns(parts: Sequence[Component], penalty: float | None) -> Iterator[Variant]:

@@ -15,6 +15,7 @@ __all__ = ["DETAILS", "END_TO_END", "NOTHING", "REPORTS", "PageTable", "put_rows
 ACCURACY = {f"{protocol}.accuracy@1": f"@1 {protocol}" for protocol in PROTOCOLS}
 RECALL = {f"in-kb.recall@{k}": f"@{k} in-kb" for k in (5, 20, 64)}
 END_TO_END = {"strict.f1": "strict F1", "document.f1": "document F1"}
+ECE = "ECE"
 COST = ("documents/s", "mentions/s", "load s", "peak MiB", "index MiB")
 RANKS = {
     "in-kb.accuracy@1": "P@1", "in-kb.map": "MAP", "in-kb.recall@10": "R@10",
@@ -110,7 +111,7 @@ class PageTable:
 
 REPORTS = PageTable(
     by="linnet reproduce",
-    columns=("recipe", "corpus", *ACCURACY.values(), *RECALL.values(), *END_TO_END.values(), *COST),
+    columns=("recipe", "corpus", *ACCURACY.values(), *RECALL.values(), *END_TO_END.values(), ECE, *COST),
     texts=2,
     key=2,
 )
@@ -148,7 +149,13 @@ def _row(report: Report) -> list[str]:
             NOTHING if cost.anonymous_bytes is None else f"{cost.anonymous_bytes / 2**20:,.0f}",
             f"{cost.index_bytes / 2**20:,.0f}",
         ]  # fmt: skip
-    return [*names, *figures, *costs]
+    return [*names, *figures, _calibration_error(report), *costs]
+
+
+def _calibration_error(report: Report) -> str:
+    """Return the expected calibration error, where somebody made frequencies of the scores."""
+    found = report.reliability
+    return f"{found.ece:.3f}" if found is not None and found.calibrated else NOTHING
 
 
 def _details(report: Report) -> list[str]:

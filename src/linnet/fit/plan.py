@@ -11,6 +11,7 @@ from linnet.errors import LinnetError, RecipeError, did_you_mean
 from linnet.pipeline import Pipeline
 from linnet.pipeline.component import Component
 from linnet.pipeline.confidence import FEW
+from linnet.pipeline.decide import Decide
 from linnet.pipeline.learner import Learner, inner_of, learner_of
 from linnet.recipes import config
 
@@ -29,6 +30,7 @@ __all__ = [
     "parts_of",
     "tasks",
     "with_part",
+    "without_calibration",
 ]
 
 
@@ -149,6 +151,12 @@ def must_have_dev(pipeline: Pipeline, todo: Sequence[Task]) -> list[str]:
     """
     parts = [(task.name, learner_at(pipeline, task.place)) for task in todo]
     return [name for name, part in parts if part.LEARNS_FROM == "dev" and inner_of(cast("Component", part))]
+
+
+def without_calibration(pipeline: Pipeline, todo: Sequence[Task]) -> list[Task]:
+    """Return the tasks that change answers: a ``decide`` whose threshold is 0 learns nothing but probabilities."""
+    parts = [(task, learner_at(pipeline, task.place)) for task in todo]
+    return [task for task, part in parts if not (isinstance(part, Decide) and part.threshold == 0.0)]
 
 
 def enough_dev(pipeline: Pipeline, task: Task, docs: Sequence[Document], dev: Sequence[Document]) -> Sequence[Document]:

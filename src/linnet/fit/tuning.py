@@ -23,7 +23,7 @@ from linnet.data import Document
 from linnet.errors import DataError, LinnetError, PipelineError, RecipeError, TrainingError
 from linnet.evaluate import Options, evaluate
 from linnet.fit.fitting import fold_of
-from linnet.fit.plan import from_dev, parts_of, tasks
+from linnet.fit.plan import must_have_dev, parts_of, tasks, without_calibration
 from linnet.fit.store import corpus_version
 from linnet.fit.study import Study, find_choice
 from linnet.fit.training import train_in_place
@@ -111,7 +111,7 @@ class Search:
         if not self.gold or not any(doc.mentions for doc in self.gold):
             raise LinnetError(f"no documents with gold mentions to score on with split {self.split!r}")
         pipeline = load(self.source, kb=self.kb, changes=self.changes)
-        names = from_dev(pipeline, tasks(pipeline, self.recipe.train, source=self.source))
+        names = must_have_dev(pipeline, tasks(pipeline, self.recipe.train, source=self.source))
         if self.split == "dev" and names:
             problem = f"{names[0]} learns from the dev documents that trials are scored on; use --split cv"
             raise RecipeError(self.source, [f"train: {problem}"])
@@ -138,7 +138,7 @@ class Search:
             recipe = read_recipe(self.source, changes=changes)
             todo = tasks(pipeline, recipe.train, source=self.source, seed=recipe.seed)
             try:
-                train_in_place(pipeline, todo, [*learned, *self.texts], chosen_on)
+                train_in_place(pipeline, without_calibration(pipeline, todo), [*learned, *self.texts], chosen_on)
             except (DataError, TrainingError) as error:  # n-grams too rare to retrieve what is right, a rate too high
                 raise RecipeError(self.source, [str(error)]) from error
             predicted += pipeline.stream(blind(held, pipeline))
