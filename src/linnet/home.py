@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import json
 import os
 import re
@@ -14,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from linnet.errors import FormatError, KnowledgeBaseError, LinnetError
+from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, did_you_mean
 
 __all__ = [
     "MAGIC",
@@ -28,6 +29,7 @@ __all__ = [
     "kb_folder",
     "kb_named",
     "kb_path",
+    "near_name",
     "permit",
     "pipelines_folder",
     "read_json",
@@ -37,6 +39,7 @@ __all__ = [
     "writable",
 ]
 
+LISTED = 10_000  # names in a folder, among which one is looked for that is nearly right
 STALE = 86_400.0  # seconds after which nobody writes to an unfinished file any more
 MAGIC = b"SQLite format 3\x00"  # how every database of SQLite begins
 TRAINED = ("pipeline.toml", "card.md")  # what every trained folder holds
@@ -116,6 +119,13 @@ def writable(folder: Path) -> Path:
     if not os.access(folder, os.W_OK):
         raise LinnetError(f"the folder {folder} is read-only; set LINNET_HOME to one you may write to, or use -o")
     return folder
+
+
+def near_name(path: Path) -> str:
+    """Return ``"; did you mean 'x'?"`` for the file or folder beside `path` that is called nearly so, or ``""``."""
+    with suppress(OSError, ValueError):  # a folder that may not be listed, or is none
+        return did_you_mean(path.name, [found.name for found in itertools.islice(path.parent.iterdir(), LISTED)])
+    return ""
 
 
 def real_path(path: str | Path) -> Path:

@@ -272,8 +272,10 @@ def test_texts_are_files_and_splits_that_are_not_there_already(
     run: Run, alone: list[str], small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("notes").mkdir()
     done = run(*alone, "--texts", "nots", "-o", "none")
-    assert "--texts nots: there is no such file, folder or split of a corpus" in done.err
+    assert "--texts nots: there is no such file, folder or split of a corpus; did you mean 'notes'?" in done.err
+    Path("notes").rmdir()
     monkeypatch.delenv("LINNET_DATA")
     command = [*alone, "--data", "data", "--texts", "bc5cdr:train", "--texts", "bc5cdr:dev"]
     for more, count in ((), 24), (("--corpus", "bc5cdr"), 12):  # what the splits say is the same

@@ -17,7 +17,7 @@ from linnet.corpora import FORMATS, options_of, read
 from linnet.data import Document
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.frozen import EMPTY
-from linnet.home import check_output, real_path
+from linnet.home import check_output, near_name, real_path
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import Allow
 from linnet.reporter import warn
@@ -34,7 +34,6 @@ __all__ = [
 
 STDIO = "-"
 SPLIT = re.compile(r"([a-z][a-z0-9_]*(?:/[a-z0-9_-]+)?):([a-z0-9_]+)")  # of a corpus: bc5cdr:dev
-FILES = 10_000  # of the working folder, that a word may be meant for
 MOST_WORDS = 20  # that the name of a file may be torn into
 LISTS = (".txt", ".tsv", ".csv", ".gz")  # what ends so is meant to be a file of ids
 SPLITS = ("train", "dev", "test")  # what is meant for one even where no corpus is called so
@@ -182,17 +181,17 @@ def check_texts(inputs: Sequence[str]) -> None:
         if "/" not in text or _is_address(text):
             continue
         if _is_source(text) and not os.path.lexists(text) and not _ends_or_matches(text):
-            hint = did_you_mean(Path(text).name, _listed(Path(text).parent))
-            raise LinnetError(f"{text}: no such file{hint}; if it is a text: echo {quote(text)} | linnet link -")
+            raise LinnetError(
+                f"{text}: no such file{near_name(Path(text))}; if it is a text: echo {quote(text)} | linnet link -"
+            )
     words = [text for text in inputs if not (_is_source(text) or _is_split(text) or any(map(str.isspace, text)))]
     if 1 < len(words) == len(inputs):
         raise LinnetError(
             f'{len(words)} words that name no file: for one text write linnet link "{" ".join(words)}"; '
             "write texts of one word each to a file, one per line (--from text_lines)"
         )
-    there = _listed(Path())
     for word in words:
-        if hint := did_you_mean(word, there):
+        if hint := near_name(Path(word)):
             warn(f"{word!r} is linked as a text: there is no such file{hint}")
 
 
@@ -202,12 +201,6 @@ def _refuse_torn(words: Sequence[str]) -> None:
         path = " ".join(words[start:end])
         if end - start > 1 and os.path.lexists(path):
             raise LinnetError(f'put what has blanks in its name into quotation marks: "{path}"')
-
-
-def _listed(folder: Path) -> list[str]:
-    with suppress(OSError):  # a folder that may not be listed, or is none
-        return [path.name for path in itertools.islice(folder.iterdir(), FILES)]
-    return []
 
 
 def _is_split(text: str) -> bool:

@@ -20,6 +20,7 @@ from linnet.corpora import FORMATS
 from linnet.corpora.formats import suffix
 from linnet.data import Document
 from linnet.errors import LinnetError
+from linnet.home import near_name
 from linnet.pipeline.component import Component, describe_seen
 from linnet.pipeline.learner import inner_of
 from linnet.pipeline.pipeline import Pipeline
@@ -160,7 +161,7 @@ def _refuse_words(given: Sequence[str | Document]) -> None:
     """Refuse words that were meant for a file or folder: nobody has a job for one word."""
     for one in given:
         if isinstance(one, Document) and len(one.text.split()) < 2:
-            raise LinnetError(f"{one.text}: there is no such file or folder")
+            raise LinnetError(f"{one.text}: there is no such file or folder{near_name(Path(one.text))}")
 
 
 class _Progress:

@@ -26,6 +26,7 @@ from linnet.fit.fitting import Done, Progress
 from linnet.fit.fitting import train as train_all
 from linnet.fit.plan import Task, needs_documents, needs_gold, needs_texts, tasks
 from linnet.fit.store import first_process
+from linnet.home import near_name
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.pipeline.component import blind
@@ -208,7 +209,8 @@ def _unannotated(
     beside = [*docs, *found]
     if texts or beside or not needs_documents(pipeline, todo):
         if words := [one for one in Given(tuple(texts)).sorted_out()[0] if isinstance(one, Document)]:
-            raise LinnetError(f"--texts {words[0].text}: there is no such file, folder or split of a corpus")
+            name, hint = words[0].text, near_name(Path(words[0].text))
+            raise LinnetError(f"--texts {name}: there is no such file, folder or split of a corpus{hint}")
         known = {one_line(doc.text) for doc in beside}
         more = [doc for doc in documents(texts, None, data=data) if one_line(doc.text) not in known]
         return [*found, *blind(more, Pipeline())]
