@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from linnet.corpora import read, write
+from linnet.corpora.catalog import read_corpus
 from linnet.data import Concept, Document, Mention, Name
 from linnet.fit.fitting import Progress
 from linnet.kb import KnowledgeBase
@@ -117,6 +118,25 @@ def test_documents_that_a_pipeline_has_seen_are_told(
     assert '"dev": 60' in report.read_text()
     other = tmp_path / "other.jsonl"
     assert "of these documents" not in run("link", "A case of ache.", "--pipeline", tmp_path / "out", "-o", other).err
+
+
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+def test_a_share_of_the_training_documents_is_kept_where_there_are_no_dev_documents(
+    run: Run, tmp_path: Path, data: Path, small: KnowledgeBase
+) -> None:
+    recipe = written(tmp_path, small, '[[train]]\npart = "lexical"\n[expect]\n"dev.strict.f1" = 0\n')
+    recipe.write_text("dev_share = 0.25\n" + recipe.read_text())
+    for command, folder, learned in (
+        (("train", recipe, "-o", tmp_path / "out"), "out", 20),  # it has a dev split
+        (("reproduce", recipe, "-o", tmp_path / "measured", "--repeats", 0), "measured/recipe/model", 15),
+    ):
+        done = run(*command, "--data", data)
+        assert done.code == 0, done.err
+        assert f"training documents: {learned}," in (tmp_path / folder / "card.md").read_text()
+    (tmp_path / "own").mkdir()
+    write(read_corpus("bc5cdr", split="train", data=data), tmp_path / "own" / "train.jsonl")
+    done = run("train", recipe, "--corpus", tmp_path / "own", "-o", tmp_path / "own-out")
+    assert "training documents: 15," in (tmp_path / "own-out" / "card.md").read_text()
 
 
 def test_what_too_few_mentions_leave_uncalibrated_says_so(run: Run, tmp_path: Path, small: KnowledgeBase) -> None:

@@ -18,7 +18,7 @@ from linnet.cli.inputs import Given, documents, refuse_overwriting
 from linnet.cli.params import collect_changes
 from linnet.cli.times import Time, write_times
 from linnet.cli.tracking import tracking
-from linnet.corpora.splits import dev_documents, split_documents, training_texts
+from linnet.corpora.splits import dev_documents, split_documents, training_texts, with_dev
 from linnet.data import Document
 from linnet.errors import LinnetError, RecipeError
 from linnet.fit.curve import CURVE
@@ -115,7 +115,7 @@ def train(
             recipe, kb_used, read.learns_from, data, folds, output, changes, texts=unmarked, follow=follow, quiet=quiet
         )
         return
-    docs, dev = _documents(read.learns_from, data)
+    docs, dev = with_dev(*_documents(read.learns_from, data), read.dev_share, seed=read.seed)
     if corpus and not needs_gold(pipeline, todo):
         _tell_unread(recipe, corpus, docs)
     docs += unmarked(docs)

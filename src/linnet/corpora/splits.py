@@ -27,6 +27,7 @@ __all__ = [
     "split",
     "split_documents",
     "training_texts",
+    "with_dev",
 ]
 
 
@@ -58,6 +59,20 @@ def split(docs: Sequence[Document], shares: Mapping[str, float], *, seed: int = 
     for place, doc in enumerate(_ranked(docs, seed)):
         where.setdefault(_text(doc), names[bisect_right(cuts, place)])
     return {name: [doc for doc in docs if where[_text(doc)] == name] for name in shares}
+
+
+def with_dev(
+    docs: list[Document], dev: list[Document], share: float, *, seed: int
+) -> tuple[list[Document], list[Document]]:
+    """Return documents to train on and to choose on: a share of the former where there are none of the latter.
+
+    >>> [len(part) for part in with_dev([Document.of(f"x {i}") for i in range(10)], [], 0.2, seed=13)]
+    [8, 2]
+    """
+    if dev or not share:
+        return docs, dev
+    parts = split(docs, {"train": 1 - share, "dev": share}, seed=seed)
+    return parts["train"], parts["dev"]
 
 
 def folds(docs: Sequence[Document], count: int, *, seed: int = 13) -> list[list[Document]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import linnet
 from linnet.corpora import read, write
 from linnet.corpora.catalog import CORPORA, corpus_files, corpus_named, read_corpus, splits_of
-from linnet.corpora.splits import training_texts
+from linnet.corpora.splits import training_texts, with_dev
 from linnet.data import Document
 from linnet.errors import FormatError, RecipeError, did_you_mean
 from linnet.evaluate import About, Options, Report, evaluate
@@ -226,6 +226,7 @@ class Experiment:
             list(read_corpus(corpus, split=split, data=self.data)) if split in shown else []
             for split in ("train", "dev")
         )
+        train, dev = with_dev(train, dev, recipe.dev_share, seed=recipe.seed)
         train += training_texts(recipe.train_texts, train, data=self.data)
         output = self.folder / MODEL
         if output.exists():

@@ -188,11 +188,11 @@ class Recipe(BaseModel):
 
     ``kb`` is a name, a file, or the sources it is built from; ``train`` says which parts learn, ``train_corpus`` from
     which corpus' train split where it is not the recipe's own, ``train_texts`` of which corpora the training texts are
-    read as well, without what people marked; ``trained_by`` names another recipe whose trained parts
-    are taken instead; ``tune`` is what ``linnet tune`` chooses from (`Parameter`), ``chosen_on`` the split it
-    chose on; ``allow`` restricts the answers; ``packages`` says which other packages a trained folder's components are
-    of; a metric in ``expect`` is named after its
-    split: ``dev.in-kb.accuracy@1``.
+    read as well, without what people marked; ``dev_share`` what share of the training documents is kept to choose on
+    where there are no dev documents, or these are measured; ``trained_by`` names another recipe whose trained parts
+    are taken instead; ``tune`` is what ``linnet tune`` chooses from (`Parameter`), ``chosen_on`` the split it chose
+    on; ``allow`` restricts the answers; ``packages`` says which other packages a trained folder's components are of; a
+    metric in ``expect`` is named after its split: ``dev.in-kb.accuracy@1``.
 
     >>> Recipe(pipeline=[{"use": "gold"}], expect={"test.strict.f1": 0.9}).splits
     ('test',)
@@ -210,6 +210,7 @@ class Recipe(BaseModel):
     train: list[dict[str, Any]] = Field(default_factory=list)
     train_corpus: str = ""
     train_texts: list[str] = Field(default_factory=list)
+    dev_share: float = Field(default=0.0, ge=0.0, le=0.5)
     trained_by: str = ""
     tune: dict[str, Parameter] = Field(default_factory=dict)
     chosen_on: str = ""
