@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, SupportsIndex
 
 __all__ = [
+    "NO_FILE",
     "DataError",
     "FormatError",
     "KnowledgeBaseError",
@@ -47,6 +48,7 @@ __all__ = [
     "wrong_field",
 ]
 
+NO_FILE = "there is no such file"  # the command line adds the name that may be meant; a server tells no names
 WORDS = {  # of pydantic's, and the same as messages here say it
     "Input should be ": "expected ",
     "greater than or equal to": "a number from",

@@ -39,7 +39,7 @@ __all__ = [
     "writable",
 ]
 
-LISTED = 10_000  # names in a folder, among which one is looked for that is nearly right
+LISTED = 1_000  # names in a folder, among which one is looked for that is nearly right
 STALE = 86_400.0  # seconds after which nobody writes to an unfinished file any more
 MAGIC = b"SQLite format 3\x00"  # how every database of SQLite begins
 TRAINED = ("pipeline.toml", "card.md")  # what every trained folder holds
@@ -123,8 +123,9 @@ def writable(folder: Path) -> Path:
 
 def near_name(path: Path) -> str:
     """Return ``"; did you mean 'x'?"`` for the file or folder beside `path` that is called nearly so, or ``""``."""
-    with suppress(OSError, ValueError):  # a folder that may not be listed, or is none
-        return did_you_mean(path.name, [found.name for found in itertools.islice(path.parent.iterdir(), LISTED)])
+    # a folder that may not be listed, or is none
+    with suppress(OSError, ValueError), os.scandir(path.parent) as there:
+        return did_you_mean(path.name, [found.name for found in itertools.islice(there, LISTED)])
     return ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -294,6 +295,13 @@ def test_of_two_on_one_span_the_likelier_is_accepted(desk: Desk) -> None:
     desk.do("accept_over", p=0.9)
     assert [mark.concepts for mark in desk.read().mentions().values() if mark.source == "user"] == [("HP:2",)]
     assert open_guesses(desk) == set()
+
+
+def test_what_has_no_concept_is_not_accepted_with_all_that_are_sure(desk: Desk) -> None:
+    """Its probability says that a concept is wrong, not that there is a mention; one that nothing linked is sure."""
+    desk.predict((replace(guess(*FITS, None, 0.95), concepts=()), guess(*HANDS, None, 0.9)))
+    desk.do("accept_over", p=0.8)
+    assert [mark.parts for mark in desk.read().mentions().values() if mark.source == "user"] == [(HANDS,)]
 
 
 def test_done_and_reopened(desk: Desk) -> None:

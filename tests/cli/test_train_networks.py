@@ -10,7 +10,7 @@ import pytest
 from linnet.corpora import read, write
 from linnet.data import Concept, Document, Mention, Name
 from linnet.evaluate import Report
-from linnet.fit import fitting, plan
+from linnet.fit import fitting, unseen
 from linnet.fit.plan import tasks
 from linnet.fit.tuning import Search, tune
 from linnet.kb.build import build
@@ -130,7 +130,7 @@ def test_what_learns_from_dev_documents_needs_no_folds(
     run: Run, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fitting._CrossFitting, "pipelines", None)
-    monkeypatch.setattr(plan, "FEW", 1)
+    monkeypatch.setattr(unseen, "FEW", 1)
     small.write_text(small.read_text() + '[[train]]\npart = "decide"\n')
     done = run("train", small, "-o", tmp_path / "a")
     assert done.code == 0, done.err

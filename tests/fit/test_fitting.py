@@ -15,9 +15,10 @@ import pytest
 from linnet.data import Candidates, Document, Mention
 from linnet.detect.gold import Gold
 from linnet.errors import FormatError, LinnetError, RecipeError
-from linnet.fit.fitting import CrossFitted, Done, Progress, cross_fit, fit_part, fold_of, train
+from linnet.fit.fitting import CrossFitted, Done, Progress, cross_fit, fit_part, train
 from linnet.fit.plan import Task, tasks, without_calibration
 from linnet.fit.store import Finished, corpus_version
+from linnet.fit.unseen import enough_dev, fold_of
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Reranker, Retriever, Stage, Step
 from linnet.pipeline.confidence import FEATURES, Confidence
@@ -231,6 +232,22 @@ def test_without_dev_documents_probabilities_are_learned_from_cross_fitted_answe
         todo = tasks(made, [{"part": "learner"}, {"part": "decide"}], source="r")
         list(train(made, todo, docs[3:], dev, output=tmp_path / str(number), folds=5))
     assert scores == [[0.0] * 20, [0.0] * 23, [0.0] * 50]
+
+
+def test_what_nothing_can_answer_for_unseen_is_not_calibrated_on(kb: KnowledgeBase, docs: list[Document]) -> None:
+    made = pipeline(kb, Network(kb=kb))
+    [task] = tasks(made, [{"part": "decide"}], source="r")
+    [network] = tasks(made, [{"part": "network"}], source="r")
+    by_heart = replace(network, args={"cross_fit": False})
+    halves = [[doc for doc in docs if fold_of(doc.id, 10) % 2 == half] for half in range(2)]
+    for earlier, given, learned in (
+        ([network], docs, docs),
+        ([], docs[:1], docs[:1]),  # nothing has learned
+        ([by_heart], docs, []),
+        ([network], halves[0], []),  # all of them lie in the half that the other network has not seen
+        ([network], docs[:1], []),
+    ):
+        assert enough_dev(made, task, given, [], earlier=earlier, folds=10) == learned
 
 
 @pytest.mark.parametrize(("threshold", "answers"), [(0.0, ["learner"]), ("f1", ["learner", "decide"])])

@@ -40,19 +40,23 @@ DECIDE = [Task((2,), "decide")]
         ([], [DOC], "no documents to train on"),
         ([DOC, DOC], [DOC], "'1' occurs twice"),
         ([replace(DOC, mentions=None)], [DOC], "none of the 1 training documents has a mention"),
-        ([DOC], [replace(DOC, mentions=())], "none of the 1 dev documents has a mention"),
         (
             [FOREIGN],
             [DOC],
             r'0 of 1 linked mentions of the training .* lacks XX:1, its ids begin with "HP", .*; are .*other',
         ),
-        ([DOC], [FOREIGN], "0 of 1 linked mentions of the dev documents"),
+        ([DOC], [FOREIGN] * 50, "0 of 50 linked mentions of the dev documents"),
         ([replace(DOC, mentions=(replace(SEIZURE, concepts=None),))], [DOC], "no mention .* has a concept"),
     ],
 )
 def test_refused(pipeline: Pipeline, docs: list[Document], dev: list[Document], problem: str) -> None:
     with pytest.raises(LinnetError, match=problem):
         check_teachable(pipeline, DECIDE, docs, dev)
+
+
+@pytest.mark.parametrize("dev", [[], [replace(DOC, mentions=())], [FOREIGN]])
+def test_dev_documents_with_few_mentions_are_no_reason_to_refuse(pipeline: Pipeline, dev: list[Document]) -> None:
+    check_teachable(pipeline, DECIDE, [DOC], dev)
 
 
 @pytest.mark.parametrize(

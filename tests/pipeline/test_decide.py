@@ -19,8 +19,8 @@ from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, 
 from linnet.fit.fitting import CrossFitted
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Detector, Pipeline, Retriever, Union
-from linnet.pipeline.confidence import FEATURES, Confidence
-from linnet.pipeline.decide import Decide, best_threshold, calibrate, fold
+from linnet.pipeline.confidence import FEATURES, Confidence, best_threshold
+from linnet.pipeline.decide import Decide, calibrate, fold
 
 TEXT = "x" * 100
 
@@ -377,7 +377,11 @@ def test_a_threshold_for_the_best_f1_is_learned(kb: KnowledgeBase, tmp_path: Pat
     learned = json.loads((tmp_path / "learned.json").read_text())
     del learned["threshold"], learned["weights"]["score_odds"], learned["weights"]["detect_odds"]
     (tmp_path / "learned.json").write_text(json.dumps(learned))
-    assert Decide.load(tmp_path, kb=kb).least == 0.0  # as earlier versions wrote it
+    with pytest.warns(LinnetWarning, match="keeps all answers, because"):  # as earlier versions wrote it
+        assert Decide.load(tmp_path, kb=kb).least == 0.0
+    (tmp_path / "learned.json").write_text(json.dumps(learned | {"threshold": 7}))
+    with pytest.raises(FormatError, match=r"learned\.json"):
+        Decide.load(tmp_path, kb=kb)
 
 
 @pytest.mark.parametrize(("bias", "probability"), [(5000.0, 1.0), (-5000.0, 0.0)])
@@ -441,8 +445,13 @@ def test_what_cannot_be_learnt_from(kb: KnowledgeBase) -> None:
     with pytest.warns(LinnetWarning, match="decide stays uncalibrated: 8 mentions"):  # all wrong may be by chance
         list(decide.fit([], wrong[:2], before=before, kb=kb, args={}))
     assert decide.calibration == ""
-    with pytest.raises(DataError, match="cannot calibrate on 52 mentions; no answer of them is right: has"):
+    with pytest.raises(DataError, match="cannot calibrate: no answer of 52 mentions is right: has"):
         list(decide.fit([], wrong, before=before, kb=kb, args={}))
+    with pytest.warns(LinnetWarning, match="decide stays uncalibrated: no answer of 52"):  # the training documents
+        list(decide.fit(wrong, wrong, before=before, kb=kb, args={}))
+    unlinked = [replace(doc, mentions=tuple(replace(m, concepts=None) for m in doc.mentions or ())) for doc in dev]
+    with pytest.warns(LinnetWarning, match="decide stays uncalibrated: 0 mentions"):  # nobody said what they mean
+        list(decide.fit([], unlinked, before=before, kb=kb, args={}))
 
 
 def test_right_answers_alone_teach_one_probability(kb: KnowledgeBase) -> None:
@@ -460,12 +469,46 @@ def test_right_answers_alone_teach_one_probability(kb: KnowledgeBase) -> None:
 def test_what_counts_as_right(kb: KnowledgeBase) -> None:
     decide = Decide(kb=kb)
     gold = Mention(0, 5, concepts=("HP:0009998",), alternatives=(("X:1",), ("X:1", "X:2")))
-    assert decide._is_right(gold, kb.row("HP:0001250"))
-    assert decide._is_right(gold, kb.row("X:1"))
-    assert not decide._is_right(gold, kb.row("X:2"))
-    assert not decide._is_right(gold, -1)
-    assert decide._is_right(Mention(0, 5, concepts=()), -1)
-    assert not decide._is_right(Mention(0, 5, concepts=("NO:1",)), 0)
+
+    def right(gold: Mention, row: int) -> bool:
+        told = Mention(0, 5, candidates=found(kb, (kb.id(row) if row >= 0 else None, 1.0)))
+        [judged] = decide._judged(Document("d", TEXT, mentions=(gold,)), Document("d", TEXT, mentions=(told,)))
+        return judged.right
+
+    assert right(gold, kb.row("HP:0001250"))
+    assert right(gold, kb.row("X:1"))
+    assert not right(gold, kb.row("X:2"))
+    assert not right(gold, -1)
+    assert right(Mention(0, 5, concepts=()), -1)
+    assert not right(Mention(0, 5, concepts=("NO:1",)), 0)
+
+
+def test_conjuncts_are_right_as_parts_of_a_composite_which_is_one_answer(kb: KnowledgeBase) -> None:
+    """Two concepts of one gold mention, found as two mentions of a group, are no two wrong answers."""
+    text = "fever; breast and ovarian cancer"
+    whole = Mention(7, 32, concepts=("X:1", "X:2"))
+
+    def conjunct(id: str, parts: tuple[Span, ...]) -> Mention:
+        hull = (parts[0].start, parts[-1].end)
+        more = parts if len(parts) > 1 else ()
+        return Mention(*hull, parts=more, group="g", candidates=found(kb, (id, 0.8)))
+
+    fever = Mention(0, 5, concepts=("HP:0001250",))
+    docs = [Document(f"d{number}", text, mentions=(fever, whole)) for number in range(40)]
+    told = (
+        Mention(0, 5, candidates=found(kb, ("HP:0001250", 0.9))),
+        conjunct("X:1", (Span(7, 13), Span(26, 32))),
+        conjunct("X:2", (Span(18, 32),)),
+    )
+    before = Pipeline(Given(mentions=told))
+    decide = Decide(kb=kb, threshold="f1")
+    with pytest.warns(LinnetWarning, match="120 answers, all right"):
+        list(decide.fit([], docs, before=before, kb=kb, args={}))
+    [doc] = decide(before([docs[0].bare()]))
+    assert [mention.concepts for mention in doc.mentions or ()] == [("HP:0001250",), ("X:1", "X:2")]
+    decide.threshold = 0.99  # of the two as one: its probability is their product
+    [doc] = decide(before([docs[0].bare()]))
+    assert [(m.start, m.end, m.concepts) for m in doc.mentions or ()] == [(0, 5, ("HP:0001250",)), (7, 32, ())]
 
 
 @pytest.mark.parametrize(

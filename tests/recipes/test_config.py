@@ -130,7 +130,7 @@ f1 = "good"
         "pipeline[1].overlap: unknown field of dictionary; did you mean 'overlaps'?",
         "pipeline[1].overlaps: expected 'longest' or 'all', found 'longst'",
         "pipeline[2].zzz: unknown field of decide; it has: threshold, fold, nil",
-        "pipeline[2].threshold: expected a number, found 'high'",
+        "pipeline[2].threshold: expected a number or 'f1', found 'high'",
         "pipeline[2].nil: expected 'keep' or 'drop', found 3",
         "pipeline[5].of[0].kk: unknown field of ngram; did you mean 'k'?",
         "pipeline[6].constant: expected a number, found 'x'",
@@ -203,7 +203,7 @@ def test_a_list_is_said_to_be_expected(recipe: Path) -> None:
         ('ngram.ngram_range=[2, "3"]', "pipeline[1].of[1].ngram_range: expected a whole number, found '3'"),
         ("ngram.long_forms=1", "pipeline[1].of[1].long_forms: expected true or false, found 1"),
         ('ngram.long_forms="yes"', "pipeline[1].of[1].long_forms: expected true or false, found 'yes'"),
-        ('decide.threshold="0.5"', "pipeline[2].threshold: expected a number, found '0.5'"),
+        ('decide.threshold="0.5"', "pipeline[2].threshold: expected a number or 'f1', found '0.5'"),
     ],
 )
 def test_no_value_is_turned_into_another(recipe: Path, change: str, message: str) -> None:

@@ -367,7 +367,8 @@ def _accept_over(command: Command, sheet: Sheet, state: State) -> list[Change]:
     made: list[Change] = []
     taken: set[Parts] = set()
     for p, key, one in sorted(sure, key=lambda item: (-(item[0] or 0), item[1])):
-        if p is None or one.mark.parts in taken:  # of two with the same span, the likelier one
+        # of two with the same span, the likelier one; that of no concept does not say that there is a mention
+        if p is None or one.mark.concepts == () or one.mark.parts in taken:
             continue
         taken.add(one.mark.parts)
         made += _put(sheet, state, key, one.mark)

@@ -67,7 +67,10 @@ def candidates_of(
         return Found((), found.probability, found.calibration)
     pairs = zip(rows.rows.tolist(), rows.scores.tolist(), strict=True)
     made = tuple(_candidate(kb, row, score) for row, score in pairs)
-    return Found(made, found.probability, found.calibration)
+    probability = found.probability
+    if found.concepts == () and made and made[0].id is not None and probability is not None:
+        probability = 1.0 - probability  # that the first candidate is meant, which was too improbable for an answer
+    return Found(made, probability, found.calibration)
 
 
 def _candidate(kb: KnowledgeBase, row: int, score: float) -> Candidate:

@@ -27,8 +27,9 @@ from linnet.evaluate.evaluation import fingerprint
 from linnet.evaluate.linked import Protocol
 from linnet.evaluate.uncertainty import mcnemar
 from linnet.fit.experiment import code_version
-from linnet.fit.fitting import FOLDS, cross_fit, fit_part, fold_of
+from linnet.fit.fitting import FOLDS, cross_fit, fit_part
 from linnet.fit.plan import Task, learner_at, part_at, tasks
+from linnet.fit.unseen import fold_of
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.pipeline.component import Component, blind

@@ -14,7 +14,8 @@ from typer.core import TyperGroup
 
 from linnet.cli.common import TERMINAL, App, show_version
 from linnet.cli.terminal import stop
-from linnet.errors import LinnetError, did_you_mean
+from linnet.errors import NO_FILE, FormatError, LinnetError, did_you_mean
+from linnet.home import near_name
 from linnet.reporter import reporting
 
 __all__ = ["app", "run"]
@@ -100,7 +101,8 @@ def run() -> None:
         with reporting(TERMINAL):
             app()
     except LinnetError as error:
-        stop(f"linnet: error: {error}", 2)
+        hint = near_name(Path(error.path)) if isinstance(error, FormatError) and error.problem == NO_FILE else ""
+        stop(f"linnet: error: {error}{hint}", 2)
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise

@@ -118,7 +118,7 @@ def train(
     docs, dev = with_dev(*_documents(read.learns_from, data), read.dev_share, seed=read.seed)
     if corpus and not needs_gold(pipeline, todo):
         _tell_unread(recipe, corpus, docs)
-    docs += unmarked(docs)
+    docs += unmarked([*docs, *dev])
     if read.chosen_on == "dev":
         pipeline.seen = pipeline.seen.with_documents(dev=list(dev_documents(read.corpus, data=data)))
     taught = len(docs) if needs_texts(pipeline, todo) else sum(doc.mentions is not None for doc in docs)

@@ -227,7 +227,7 @@ class Experiment:
             for split in ("train", "dev")
         )
         train, dev = with_dev(train, dev, recipe.dev_share, seed=recipe.seed)
-        train += training_texts(recipe.train_texts, train, data=self.data)
+        train += training_texts(recipe.train_texts, [*train, *dev], data=self.data)
         output = self.folder / MODEL
         if output.exists():
             shutil.rmtree(output)  # of other inputs

@@ -25,9 +25,10 @@ from typing import Any, cast
 from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.fit.curve import CURVE, Curve
-from linnet.fit.plan import Task, annotated, enough_dev, learner_at, part_at, with_part
+from linnet.fit.plan import Task, annotated, learner_at, part_at, with_part
 from linnet.fit.preflight import check_teachable, shared
 from linnet.fit.store import Finished, corpus_version, first_process
+from linnet.fit.unseen import enough_dev, fold_of
 from linnet.home import read_json, real_path
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
@@ -43,7 +44,6 @@ __all__ = [
     "Done",
     "Progress",
     "fit_part",
-    "fold_of",
     "train",
 ]
 
@@ -143,16 +143,6 @@ def cross_fit(
         return pipeline
     fitting = _CrossFitting(pipeline, done, docs, folds, checkpoints, {} if known is None else known)
     return CrossFitted(pipeline, fitting.pipelines, fitting.places)
-
-
-def fold_of(id: str, folds: int) -> int:
-    """Return the fold of a document, which its id alone decides.
-
-    >>> fold_of("8701013", 3) in range(3)
-    True
-    """
-    digest = hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big") % folds
 
 
 @dataclass
@@ -265,8 +255,8 @@ def fit_part(
     """
     part = learner_at(pipeline, task.place)
     from_dev = part.LEARNS_FROM == "dev"
-    dev = enough_dev(pipeline, task, docs, dev) if from_dev else dev
     earlier = [other for other in done if other.place[0] < task.place[0]]
+    dev = enough_dev(pipeline, task, docs, dev, earlier=earlier, folds=folds) if from_dev else dev
     if from_dev and not {doc.id for doc in docs} & {doc.id for doc in dev}:
         earlier = []  # nothing has seen what the part learns from, so no fold would be asked
     before = pipeline.with_parts(pipeline.parts[: task.place[0]])

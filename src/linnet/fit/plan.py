@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from linnet.data import Document
-from linnet.errors import LinnetError, RecipeError, did_you_mean
+from linnet.errors import RecipeError, did_you_mean
 from linnet.pipeline import Pipeline
 from linnet.pipeline.component import Component
-from linnet.pipeline.confidence import FEW
 from linnet.pipeline.decide import Decide
 from linnet.pipeline.learner import Learner, inner_of, learner_of
 from linnet.recipes import config
@@ -18,7 +17,6 @@ from linnet.recipes import config
 __all__ = [
     "Task",
     "annotated",
-    "enough_dev",
     "from_dev",
     "learner_at",
     "learners",
@@ -154,24 +152,11 @@ def must_have_dev(pipeline: Pipeline, todo: Sequence[Task]) -> list[str]:
 
 
 def without_calibration(pipeline: Pipeline, todo: Sequence[Task]) -> list[Task]:
-    """Return the tasks that change answers: a ``decide`` whose threshold is 0 learns nothing but probabilities."""
+    """Return the tasks that change answers: a last ``decide`` whose threshold is 0 learns nothing but probabilities."""
+    last = len(pipeline.parts) - 1
     parts = [(task, learner_at(pipeline, task.place)) for task in todo]
-    return [task for task, part in parts if not (isinstance(part, Decide) and part.threshold == 0.0)]
-
-
-def enough_dev(pipeline: Pipeline, task: Task, docs: Sequence[Document], dev: Sequence[Document]) -> Sequence[Document]:
-    """Return what a part learns from that learns from dev documents: where these have few mentions, `docs` as well.
-
-    Raises:
-        LinnetError: there are no dev documents, and the part can learn from nothing else.
-    """
-    if must_have_dev(pipeline, [task]):
-        if not dev:
-            raise LinnetError(f"{task.name} learns from the dev documents, but there are none")
-        return dev
-    if sum(len(doc.mentions or ()) for doc in dev) >= FEW:
-        return dev
-    return [*(doc for doc in docs if doc.mentions is not None), *dev]
+    calibrates = [isinstance(part, Decide) and part.threshold == 0.0 and task.place == (last,) for task, part in parts]
+    return [task for task, alone in zip(todo, calibrates, strict=True) if not alone]
 
 
 def needs_documents(pipeline: Pipeline, todo: Sequence[Task]) -> bool:

@@ -12,6 +12,7 @@ from linnet.errors import LinnetError, RecipeError
 from linnet.fit.plan import Task, from_dev, learner_at, must_have_dev, needs_documents, needs_gold
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
+from linnet.pipeline.confidence import FEW
 from linnet.text.normalise import one_line
 
 __all__ = ["check_teachable", "shared"]
@@ -53,12 +54,17 @@ def check_teachable(
         logger.warning("%s: what is chosen or calibrated on them is too sure; corpus split keeps copies together", told)
     links = any("candidates" in part.gives or "concepts" in part.gives for part in pipeline.parts)
     _require_dev(pipeline, todo, dev)
-    splits = {"training": docs, "dev": dev} if dev and from_dev(pipeline, todo) else {"training": docs}
-    for split, some in splits.items():
-        if not any(doc.mentions for doc in some):
-            raise LinnetError(f"none of the {len(some):,} {split} documents has a mention to learn from")
-        if links and pipeline.kb is not None:
-            _check_concepts(pipeline.kb, some, split)
+    kb = pipeline.kb if links else None
+    _check_mentions(docs, "training", kb)
+    if _learns_from_dev(pipeline, todo, dev):
+        _check_mentions(dev, "dev", kb)
+
+
+def _check_mentions(docs: Sequence[Document], split: str, kb: KnowledgeBase | None) -> None:
+    if not any(doc.mentions for doc in docs):
+        raise LinnetError(f"none of the {len(docs):,} {split} documents has a mention to learn from")
+    if kb is not None:
+        _check_concepts(kb, docs, split)
 
 
 def _require_dev(pipeline: Pipeline, todo: Sequence[Task], dev: Sequence[Document]) -> None:
@@ -67,6 +73,13 @@ def _require_dev(pipeline: Pipeline, todo: Sequence[Task], dev: Sequence[Documen
             f"{late[0]} learns from the dev documents, but there are none: give the corpus a dev split "
             "(linnet corpus split makes one, if its share of the documents is not too small), or train without it"
         )
+
+
+def _learns_from_dev(pipeline: Pipeline, todo: Sequence[Task], dev: Sequence[Document]) -> bool:
+    """Return whether a part learns from dev documents; of few it takes what there is, and training documents."""
+    if must_have_dev(pipeline, todo):
+        return True
+    return bool(from_dev(pipeline, todo)) and sum(len(doc.mentions or ()) for doc in dev) >= FEW
 
 
 def _require_files(pipeline: Pipeline, task: Task) -> None:

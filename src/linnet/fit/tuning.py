@@ -22,11 +22,11 @@ from linnet import __version__
 from linnet.data import Document
 from linnet.errors import DataError, LinnetError, PipelineError, RecipeError, TrainingError
 from linnet.evaluate import Options, evaluate
-from linnet.fit.fitting import fold_of
 from linnet.fit.plan import must_have_dev, parts_of, tasks, without_calibration
 from linnet.fit.store import corpus_version
 from linnet.fit.study import Study, find_choice
 from linnet.fit.training import train_in_place
+from linnet.fit.unseen import fold_of
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import blind
 from linnet.pipeline.learner import learner_of

@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.data import Mention
+from linnet.errors import DataError
 from linnet.frozen import EMPTY
 from linnet.reporter import warn
 
-__all__ = ["FEATURES", "FEW", "TIE", "Confidence", "features"]
+__all__ = ["FEATURES", "FEW", "TIE", "Confidence", "best_threshold", "features", "why_none"]
 
 ODDS = ("score_odds", "detect_odds")
 FEATURES = ("score", "full", "margin", "lead", "ties", "detect", "length", "types", "bias", *ODDS)
@@ -158,6 +159,46 @@ class Confidence:
         types = dict(zip(values["types"], _numbers(list(values["types"].values())).tolist(), strict=True))
         curve = None if values["curve"] is None else _rising(_numbers(values["curve"]))
         return cls(_numbers(weights), types, curve, dict(zip(further, neutral, strict=True)))
+
+
+def best_threshold(probabilities: Floats, right: Bools, wanted: int) -> float:
+    """Return the least probability of the answers to keep for the best F1: halfway to the best that is not kept, or 0.
+
+    Args:
+        probabilities: (answers,), of every answer.
+        right: (answers,), whether each is right.
+        wanted: how many mentions with concepts people marked, found or not.
+
+    >>> best_threshold(np.array([0.9, 0.8, 0.2]), np.array([True, True, False]), 3)
+    0.5
+    """
+    order = np.argsort(-probabilities, kind="stable")
+    ordered = probabilities[order]
+    ends = np.flatnonzero(np.append(ordered[1:] < ordered[:-1], True)) if len(ordered) else np.array([], np.int64)
+    if not len(ends) or not right.any():
+        return 0.0
+    last = ends[np.argmax(2.0 * np.cumsum(right[order])[ends] / (ends + 1 + wanted))]
+    return 0.0 if last == len(ordered) - 1 else float(ordered[last] + ordered[last + 1]) / 2
+
+
+def why_none(right: Bools, *, own: bool) -> str:
+    """Return why no frequencies can be learned from judged answers, "" if it can.
+
+    Args:
+        right: (answers,), whether each is right.
+        own: the documents were given for this, and are not those that all parts learn from.
+
+    Raises:
+        DataError: they were, and no answer is right.
+    """
+    if len(right) < FEW:
+        return f"{len(right)} mentions to calibrate on are too few for frequencies, {FEW} are enough"
+    if right.any():
+        return ""
+    problem = f"no answer of {len(right)} mentions is right: has what stands before learned enough?"
+    if own:
+        raise DataError(f"decide: cannot calibrate: {problem}")
+    return problem
 
 
 def _always(seen: int, columns: int) -> Floats:

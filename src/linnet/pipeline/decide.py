@@ -13,7 +13,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,13 +23,14 @@ from linnet.frozen import changed
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.allow import Allow
 from linnet.pipeline.component import Component, Step, blind, is_reviewed
-from linnet.pipeline.confidence import FEATURES, FEW, TIE, Bools, Confidence, Floats, features
+from linnet.pipeline.confidence import FEATURES, TIE, Confidence, best_threshold, features, why_none
 from linnet.pipeline.learner import made_once
 from linnet.pipeline.pipeline import Pipeline, Stage
 from linnet.reporter import warn
 
-__all__ = ["Decide", "best_threshold", "calibrate", "fold"]
+__all__ = ["Decide", "calibrate", "fold"]
 
+Hull: TypeAlias = tuple[int, int]  # from where to where a mention lies
 TINY = np.finfo(np.float64).tiny
 
 
@@ -71,23 +72,23 @@ class Decide(Stage):
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
         """Return `docs` with concepts and probabilities."""
-        return [self._document(doc) for doc in docs]
+        return [self._document(doc, self.least) for doc in docs]
 
-    def _document(self, doc: Document) -> Document:
+    def _document(self, doc: Document, least: float) -> Document:
         if doc.mentions is None:
             raise PipelineError(f"Decide needs mentions, document {doc.id!r} has none: put a detector in front")
-        answered = changed(doc, mentions=tuple(self._answer(mention) for mention in doc.mentions))
-        if self.fold and any(mention.group for mention in answered.mentions or ()):
-            answered = fold(answered, self.kb)
-        if self.nil == "keep":
-            return answered
-        kept = (mention for mention in answered.mentions or () if mention.concepts or mention.source != "pred")
-        return changed(answered, mentions=tuple(kept))
+        pairs = [(mention, self._answer(mention)) for mention in doc.mentions]
+        people = {id(answered) for mention, answered in pairs if _is_answered(mention)}
+        found = changed(doc, mentions=tuple(answered for _, answered in pairs))
+        if self.fold and any(mention.group for mention in found.mentions or ()):
+            found = fold(found, self.kb)  # a composite is one answer, with one probability
+        rest = [one if id(one) in people else _reject(one, least) for one in found.mentions or ()]
+        return changed(found, mentions=tuple(rest if self.nil == "keep" else filter(_is_kept, rest)))
 
     def _answer(self, mention: Mention) -> Mention:
         candidates = mention.candidates
-        if mention.source != "pred" and (mention.concepts is not None or candidates is None):
-            return mention  # people's answers stay, and a detector looks up candidates for its own mentions alone
+        if _is_answered(mention):
+            return mention
         if candidates is None:
             raise PipelineError(f"Decide needs candidates, mention {mention.span} has none: put a retriever in front")
         if candidates.kb and candidates.kb != self.kb.version:
@@ -98,13 +99,10 @@ class Decide(Stage):
             return replace(mention, concepts=(), probability=None, calibration="")
         # candidates read without a knowledge base still hold ids
         row = int(_with_rows(candidates.top(1) if candidates.ids else candidates, self.kb).rows[0])
-        probability = self._probability(mention, candidates, row)
-        nil = row < 0 or probability < self.least
         return changed(
             mention,
-            concepts=() if nil else (self.kb.id(row),),
-            # of NIL because of the threshold: the probability that the rejected concept is wrong
-            probability=1.0 - probability if nil and row >= 0 else probability,
+            concepts=() if row < 0 else (self.kb.id(row),),
+            probability=self._probability(mention, candidates, row),
             calibration=self.calibration,
         )
 
@@ -136,7 +134,7 @@ class Decide(Stage):
 
     def fit(
         self,
-        train: Sequence[Document],  # noqa: ARG002
+        train: Sequence[Document],
         dev: Sequence[Document],
         /,
         *,
@@ -144,28 +142,24 @@ class Decide(Stage):
         kb: KnowledgeBase,  # noqa: ARG002
         args: Mapping[str, Any],  # noqa: ARG002
     ) -> Iterator[Step]:
-        """Fit the probability on `dev`, which nothing in `before` was trained on; one step.
+        """Fit the probability on `dev`, for whose documents nothing in `before` answers that has seen them; one step.
 
         Signals that parts of `before` declare are learned from besides what `FEATURES` names.
-        With fewer than ``FEW`` answers it stays uncalibrated, which is warned of.
+        With fewer than ``FEW`` answers it stays uncalibrated, which is warned of; so it does where all are wrong and
+        some are of `train`.
 
         Raises:
-            DataError: there are enough, and all of them are wrong.
+            DataError: there are enough answers, none of `train`, and all of them are wrong.
         """
         pipeline = before if isinstance(before, Pipeline) else Pipeline(before)
-        answers: list[_Judged] = []
-        for gold, predicted in zip(dev, pipeline(blind(dev, before)), strict=True):
-            answers += self._judged(gold, predicted)
+        pairs = list(zip(dev, pipeline(blind(dev, before)), strict=True))
+        answers = [answer for gold, predicted in pairs for answer in self._judged(gold, predicted)]
         right = np.array([answer.right for answer in answers], np.bool_)
-        if len(right) < FEW:
-            message = f"{len(right)} mentions to calibrate on are too few for frequencies, {FEW} are enough"
-            warn(f"decide stays uncalibrated: {message}")
-            self.confidence, self.calibration, self.chosen = None, "", 0.0
+        self.confidence, self.calibration, self.chosen = None, "", 0.0
+        if problem := why_none(right, own={doc.id for doc in train}.isdisjoint(doc.id for doc in dev)):
+            warn(f"decide stays uncalibrated: {problem}")
             yield Step(step=1, total=1)
             return
-        if not right.any():
-            why = "no answer of them is right: has what stands before learned enough?"
-            raise DataError(f"decide: cannot calibrate on {len(right)} mentions; {why}")
         signals = [name for name in pipeline.signals if name not in FEATURES]
         columns = np.array([features(answer.mention, signals) for answer in answers])
         kinds = [self._kind(answer.row) for answer in answers]
@@ -173,8 +167,7 @@ class Decide(Stage):
         self.confidence = Confidence.fit(columns, kinds, right, documents=documents, signals=signals)
         self.calibration = "given-span" if "mentions" in before.needs else "joint"
         found = self.confidence(columns, kinds)
-        linked = np.array([answer.row >= 0 for answer in answers])
-        self.chosen = best_threshold(found[linked], right[linked], _count_linked(dev))
+        self.chosen = self._best_threshold(pairs)
         happened = np.where(right, found, 1.0 - found)
         yield Step(step=1, total=1, losses={"nll": float(-np.log(np.maximum(happened, TINY)).mean())})
 
@@ -182,25 +175,45 @@ class Decide(Stage):
         """Yield the predicted mentions that have candidates and whether the first is right.
 
         Where a corpus gives one span several mentions, any of them may be meant; what lies outside the spans that a
-        person went through, or in a document that nobody annotated, is neither right nor wrong.
+        person went through, in a document that nobody annotated, or where nobody said which concept is meant, is
+        neither right nor wrong. A conjunct that is folded is right if the whole mention has its concept among others.
         """
-        if gold.mentions is None:
-            return
-        answers: dict[tuple[Span, ...], list[Mention]] = {}
-        for mention in gold.mentions or ():
-            answers.setdefault(mention.spans, []).append(mention)
+        answers = _by_hull(gold)
+        hulls = _hulls(predicted.mentions or ()) if self.fold else {}
         for mention in predicted.mentions or ():
-            if mention.candidates is None or not len(mention.candidates):
+            accepted = self._accepted(gold, answers, mention, hulls.get(mention.group))
+            if accepted is None or mention.candidates is None or not len(mention.candidates):
                 continue
-            theirs = answers.get(mention.spans, [])
-            if theirs or is_reviewed(gold, mention):
-                row = int(_with_rows(mention.candidates.top(1), self.kb).rows[0])
-                yield _Judged(gold.id, mention, row, any(self._is_right(answer, row) for answer in theirs))
+            row = int(_with_rows(mention.candidates.top(1), self.kb).rows[0])
+            id, part = (self.kb.id(row) if row >= 0 else None), mention.group in hulls
+            right = any(id in answer if part else answer == ([] if id is None else [id]) for answer in accepted)
+            yield _Judged(gold.id, mention, row, right)
 
-    def _is_right(self, gold: Mention, row: int) -> bool:
-        accepted = {gold.concepts or (), *gold.alternatives}
-        live = {tuple(self.kb.id(self.kb.row(id)) if id in self.kb else id for id in answer) for answer in accepted}
-        return (self.kb.id(row),) in live if row >= 0 else () in live
+    def _accepted(
+        self, gold: Document, answers: Mapping[Hull, Sequence[Mention]], mention: Mention, hull: Hull | None = None
+    ) -> list[list[str]] | None:
+        """Return the sorted ids, retired concepts followed, of each answer that people accept; None if nobody knows."""
+        theirs = answers.get(hull or (mention.start, mention.end), [])
+        if not theirs:
+            return [] if gold.mentions is not None and is_reviewed(gold, mention) else None
+        accepted = [answer for one in theirs for answer in (one.concepts, *one.alternatives) if answer is not None]
+        live = [{self.kb.id(self.kb.row(id)) if id in self.kb else id for id in answer} for answer in accepted]
+        return list(map(sorted, live)) or None
+
+    def _best_threshold(self, pairs: Sequence[tuple[Document, Document]]) -> float:
+        """Return the threshold with which answers, composites in one piece, have the best strict F1."""
+        probabilities: list[float] = []
+        right: list[bool] = []
+        wanted = 0
+        for gold, predicted in pairs:
+            answers = _by_hull(gold)
+            wanted += sum(bool(mention.concepts) for mention in gold.mentions or ())
+            for mention in self._document(predicted, 0.0).mentions or ():
+                accepted = self._accepted(gold, answers, mention)
+                if mention.concepts and accepted is not None:
+                    probabilities.append(mention.probability or 0.0)
+                    right.append(sorted(mention.concepts) in accepted)
+        return best_threshold(np.array(probabilities), np.array(right, np.bool_), wanted)
 
     def learned_values(self) -> dict[str, Any]:
         """Return what was fitted, if anything was."""
@@ -211,7 +224,9 @@ class Decide(Stage):
     def restore_values(self, values: Mapping[str, Any]) -> None:
         """Take what `learned_values` gave."""
         self.confidence, self.calibration = Confidence.from_json(values), _check_calibration(values["calibration"])
-        self.chosen = float(values.get("threshold", 0.0))  # calibrations of earlier versions chose none
+        self.chosen = _share(values.get("threshold", 0.0))  # calibrations of earlier versions chose none
+        if self.threshold == "f1" and "threshold" not in values:
+            warn('decide: threshold "f1" keeps all answers, because this pipeline was calibrated before it was learned')
 
 
 def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:
@@ -234,28 +249,46 @@ def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:
     return made
 
 
-def _count_linked(docs: Sequence[Document]) -> int:
-    return sum(bool(mention.concepts) for doc in docs for mention in doc.mentions or ())
+def _is_answered(mention: Mention) -> bool:
+    """Whether a person has answered; a detector looks up candidates for its own mentions alone."""
+    return mention.source != "pred" and (mention.concepts is not None or mention.candidates is None)
 
 
-def best_threshold(probabilities: Floats, right: Bools, wanted: int) -> float:
-    """Return the least probability of the answers to keep for the best F1: halfway to the best that is not kept, or 0.
+def _is_kept(mention: Mention) -> bool:
+    return bool(mention.concepts) or mention.source != "pred"
 
-    Args:
-        probabilities: (answers,), of every answer.
-        right: (answers,), whether each is right.
-        wanted: how many mentions with concepts people marked, found or not.
 
-    >>> best_threshold(np.array([0.9, 0.8, 0.2]), np.array([True, True, False]), 3)
-    0.5
-    """
-    order = np.argsort(-probabilities, kind="stable")
-    ordered = probabilities[order]
-    ends = np.flatnonzero(np.append(ordered[1:] < ordered[:-1], True)) if len(ordered) else np.array([], np.int64)
-    if not len(ends) or not right.any():
-        return 0.0
-    last = ends[np.argmax(2.0 * np.cumsum(right[order])[ends] / (ends + 1 + wanted))]
-    return 0.0 if last == len(ordered) - 1 else float(ordered[last] + ordered[last + 1]) / 2
+def _reject(mention: Mention, least: float) -> Mention:
+    """Return a mention without its concepts if these are too improbable; its probability is that they are wrong."""
+    if not mention.concepts or mention.probability is None or mention.probability >= least:
+        return mention
+    return changed(mention, concepts=(), probability=1.0 - mention.probability)
+
+
+def _by_hull(doc: Document) -> dict[Hull, list[Mention]]:
+    found: dict[Hull, list[Mention]] = {}
+    for mention in doc.mentions or ():
+        found.setdefault((mention.start, mention.end), []).append(mention)
+    return found
+
+
+def _hulls(mentions: Sequence[Mention]) -> dict[str, Hull]:
+    """Return from where to where each group of several mentions lies."""
+    groups: dict[str, list[Mention]] = {}
+    for mention in mentions:
+        if mention.group and mention.source == "pred":
+            groups.setdefault(mention.group, []).append(mention)
+    return {
+        name: (min(one.start for one in group), max(one.end for one in group))
+        for name, group in groups.items()
+        if len(group) > 1
+    }
+
+
+def _share(number: Any) -> float:
+    if not 0.0 <= float(number) <= 1.0:
+        raise ValueError(f"{number} is not between 0 and 1")
+    return float(number)
 
 
 def _check_calibration(calibration: Any) -> Calibration:

@@ -136,7 +136,7 @@ def _for_given(part: Component) -> Component | None:
     if isinstance(part, Decide) and part.calibration == "joint":
         logger.warning("probabilities were fitted on detected mentions: for given mentions they count as uncalibrated")
         decide = copy.copy(part)
-        decide.confidence, decide.calibration = None, ""
+        decide.confidence, decide.calibration, decide.chosen = None, "", 0.0
         return decide
     return part
 
@@ -210,7 +210,7 @@ def _drop_calibration(part: Component) -> Component:
         return part
     logger.warning("probabilities were fitted on given mentions: for detected mentions they count as uncalibrated")
     made = copy.copy(part)
-    made.calibration = ""
+    made.calibration, made.chosen = "", 0.0
     return made
 
 

@@ -372,7 +372,13 @@ def check_value(known: TypeAdapter[Any], value: Any, where: str) -> list[str]:
         # names of files that are no UTF-8 are no JSON: their type alone is looked at
         known.validate_json(json.dumps(value, default=str, ensure_ascii=False).encode("utf-8", "replace"), strict=True)
     except ValidationError as error:
-        return [_message(error.errors()[0], (), where)]
+        first, *others = error.errors()
+        words = [
+            f" or {one['ctx']['expected']}" for one in others if one["type"] == "literal_error"
+        ]  # a number or 'f1'
+        return [
+            _message({**first, "msg": first["msg"].partition(",")[0] + "".join(words)} if words else first, (), where)
+        ]
     return []
 
 

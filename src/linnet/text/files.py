@@ -21,8 +21,8 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
-from linnet.errors import FormatError
-from linnet.home import check_output, near_name, permit, real_path, sweep_folders
+from linnet.errors import NO_FILE, FormatError
+from linnet.home import check_output, permit, real_path, sweep_folders
 from linnet.text.raw_input import StandardInput, decode, look_ahead, refuse_binary, refuse_returns, unchanged
 from linnet.text.remote import is_url, open_remote
 
@@ -138,7 +138,7 @@ def _open_raw(path: str | Path) -> BinaryIO:
             raise FormatError(path, "is a pipe or a device, expected a file; only '-' reads a stream")
         return Path(path).open("rb", buffering=CHUNK)
     except FileNotFoundError as error:
-        raise FormatError(path, f"there is no such file{near_name(Path(path))}") from error
+        raise FormatError(path, NO_FILE) from error
     except (OSError, ValueError) as error:
         raise FormatError(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
