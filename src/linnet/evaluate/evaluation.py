@@ -170,7 +170,7 @@ def measure(
         mentions=sizes,
         measures=_figures(measures, options),
         slices=_figures(sliced, options),
-        reliability=_reliability(pairs, linked, live, rule=rule, protocol=options.protocol),
+        reliability=_reliability(pairs, linked, live, rule=rule),
         kinds=dict(sorted(Counter(error.kind for error in found).items(), key=lambda item: (-item[1], item[0]))),
         wrong=_sample_evenly(found, options.shown),
         confusions=tuple(confusions(found)[:CONFUSIONS]),
@@ -276,14 +276,13 @@ def _reliability(
     live: Callable[[str], str],
     *,
     rule: Rule,
-    protocol: Protocol,
 ) -> Reliability | None:
-    """Return how far to trust probabilities: of the concept where only gold's spans are answered, else of both."""
+    """Return how far to trust probabilities: of the concept where only gold's spans are answered, else of both.
+
+    All gold mentions count: who answers cannot know whether the knowledge base holds what is meant.
+    """
     given = all({m.span for m in ours.mentions or ()} <= {m.span for m in gold.mentions or ()} for gold, ours in pairs)
-    if given:
-        made = Calibration.of_linked(linked, protocol=protocol)
-    else:
-        made = Calibration.of_pairs(pairs, live=live, rule=rule)
+    made = Calibration.of_linked(linked) if given else Calibration.of_pairs(pairs, live=live, rule=rule)
     if not len(made):
         return None
     curve = made.risk_coverage()

@@ -61,7 +61,7 @@ class About(Record):
         pipeline: what made the predictions, where that is known.
         code: version of Linnet.
         rule: ``all-of`` or ``any-of``.
-        protocol: which mentions slices, calibration at given spans and McNemar's test are about.
+        protocol: which mentions slices and McNemar's test are about.
         samples: bootstrap draws of the intervals; 0 = no intervals.
         seed: of these draws.
         level: share of the draws that an interval holds.
