@@ -1,9 +1,9 @@
 """The release of trained pipelines: one that learned diseases and chemicals, one of phenotypes, side by side.
 
-The recipe is trained twice. Trained on the train splits it is measured on the dev splits, and its probabilities are
-calibrated there; what ships learns from both splits, and takes the calibration over. Phenotypes are found by the recipe
-``hpo``, which learns nothing (docs/decisions/0043). Finished trainings are kept in the output folder: the same command
-goes on after an interruption.
+The recipe is trained twice. Trained on the train splits it is measured on the dev splits, of which it has seen nothing;
+what ships learns from both splits. Probabilities are learned from the documents themselves, each answered by parts that
+have not seen it. Phenotypes are found by the recipe ``hpo``, which learns nothing (docs/decisions/0043). Finished
+trainings are kept in the output folder: the same command goes on after an interruption.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ from linnet.evaluate import evaluate
 from linnet.fit.experiment import code_version
 from linnet.fit.fitting import Done, Progress, train
 from linnet.fit.packing import pack
-from linnet.fit.plan import Task, learner_at, tasks
+from linnet.fit.plan import Task, tasks
 from linnet.fit.training import train_in_place
 from linnet.home import SEVERAL
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Pipeline
 from linnet.pipeline.component import blind
-from linnet.pipeline.decide import Decide
 from linnet.recipes import saving
 from linnet.recipes.bundle import digest_of
 from linnet.recipes.config import load, read_recipe, recipes
@@ -113,19 +112,16 @@ class Release:
         folder = self.work / "trial"
         if not folder.is_dir():
             pipeline = load(self.recipe, kb=self.kb)
-            for news in train(pipeline, self._tasks(pipeline), self.train, self.dev, output=folder):
+            for news in train(pipeline, self._tasks(pipeline), self.train, (), output=folder):
                 _tell(news)
         return load(folder, kb=self.kb)
 
     def final(self) -> Path:
-        """Return the folder of the pipeline that learned from both splits, with the probabilities of the trial."""
+        """Return the folder of the pipeline that learned from both splits."""
         folder = self.work / "final"
         if not folder.is_dir():
             pipeline, docs = load(self.recipe, kb=self.kb), [*self.train, *self.dev]
-            todo = [task for task in self._tasks(pipeline) if learner_at(pipeline, task.place).LEARNS_FROM == "train"]
-            train_in_place(pipeline, todo, docs, (), progress=_tell)
-            pairs = zip(pipeline.parts, self.trial().parts, strict=True)
-            pipeline = pipeline.with_parts(tried if isinstance(part, Decide) else part for part, tried in pairs)
+            train_in_place(pipeline, self._tasks(pipeline), docs, (), progress=_tell)
             pipeline.seen = pipeline.seen.with_documents(train=docs)
             saving.save(pipeline, folder)
         return folder

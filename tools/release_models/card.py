@@ -36,8 +36,9 @@ network; runs on one core, without a network.
 
 End to end, from the text alone: mentions with their span and concept (strict), and the concepts of each document.
 The figures are those of the same recipe trained on the train splits. What ships has learned from the dev splits too,
-so it cannot be measured there; its probabilities are calibrated on what the former said of dev. Rules were made with
-errors on these dev splits in sight: expect less elsewhere, and measure on your own documents.
+so it cannot be measured there; its probabilities, and the threshold below which it gives no answer, are learned from
+what parts that have not seen a document say of it. Rules were made with errors on these dev splits in sight: expect
+less elsewhere, and measure on your own documents.
 
 ## Known failures
 
