@@ -123,8 +123,7 @@ def writable(folder: Path) -> Path:
 
 def near_name(path: Path) -> str:
     """Return ``"; did you mean 'x'?"`` for the file or folder beside `path` that is called nearly so, or ``""``."""
-    # a folder that may not be listed, or is none
-    with suppress(OSError, ValueError), os.scandir(path.parent) as there:
+    with suppress(OSError, ValueError), os.scandir(path.parent) as there:  # which may not be listed, or is no folder
         return did_you_mean(path.name, [found.name for found in itertools.islice(there, LISTED)])
     return ""
 

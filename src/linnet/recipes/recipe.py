@@ -373,12 +373,10 @@ def check_value(known: TypeAdapter[Any], value: Any, where: str) -> list[str]:
         known.validate_json(json.dumps(value, default=str, ensure_ascii=False).encode("utf-8", "replace"), strict=True)
     except ValidationError as error:
         first, *others = error.errors()
-        words = [
-            f" or {one['ctx']['expected']}" for one in others if one["type"] == "literal_error"
-        ]  # a number or 'f1'
-        return [
-            _message({**first, "msg": first["msg"].partition(",")[0] + "".join(words)} if words else first, (), where)
-        ]
+        words = [one["ctx"]["expected"] for one in others if one["type"] == "literal_error"]
+        if words:  # a number or 'f1'
+            first["msg"] = " or ".join([first["msg"].partition(",")[0], *words])
+        return [_message(first, (), where)]
     return []
 
 
