@@ -110,6 +110,22 @@ def test_retire_and_merge(run: Run, mine: Path) -> None:
     assert "would have retired 2" in run("kb", "retire", "mine", "X:2", "HP:0001631", "--dry-run").out
 
 
+def test_it_becomes_its_next_release(run: Run, mine: Path, tmp_path: Path) -> None:
+    (tmp_path / "next.tsv").write_text(
+        "id\tname\treplaced_by\nX:1\tChill\t\nX:2\t\tX:1\nX:7\tNew\t\n", encoding="utf-8"
+    )
+    run("kb", "build", tmp_path / "next.tsv", "--from", "table", "-o", "next")
+    before = KnowledgeBase.open("mine")
+    live = int(before.info["concepts"])
+    told = f"retired {live - 1}, added 1, changed 1"
+    assert f"would have {told}" in run("kb", "update", "mine", "next", "--dry-run").out
+    assert KnowledgeBase.open("mine").version == before.version
+    assert f"{told}; now 2 concepts, 2 names, version " in run("kb", "update", "mine", "next").out
+    assert "nothing changed" in run("kb", "diff", "mine", "next").out
+    assert run("kb", "update", "mine", "next", "-q").out == ""
+    assert "nothing to change" in run("kb", "update", "mine", "next").out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -135,6 +151,8 @@ def test_retire_and_merge(run: Run, mine: Path) -> None:
         (("retire", "mine", "X:1", "X:1"), "'X:1' is retired in mine.kb"),
         (("merge", "mine", "X:1", "X:1"), "cannot be merged with itself"),
         (("merge", "mine", "X:1", "X:2", "X:9"), "no concept 'X:9'"),
+        (("update", "mine", "mine"), "are one file: build the release under another name"),
+        (("update", "mine", "next"), "next.kb"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_changes_nothing(

@@ -1,8 +1,9 @@
-"""``linnet kb add``, ``retire`` and ``merge``: change a knowledge base, each command in one transaction."""
+"""``linnet kb add``, ``retire``, ``merge`` and ``update``: change a knowledge base, each in one transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -18,8 +19,9 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.edit import Edit
 from linnet.recipes.config import open_kb
 from linnet.vocabularies.typed_edits import add_by_hand, meant
+from linnet.vocabularies.update import update as update_kb
 
-__all__ = ["add", "merge", "retire"]
+__all__ = ["add", "merge", "retire", "update"]
 
 SHOWN = 10  # ids
 ENGLISH = "en"  # as of rows of a table that do not say it
@@ -108,6 +110,27 @@ def merge(
             change.merge(meant(change, kept), meant(change, other))
 
 
+def update(
+    kb: Base,
+    new: Annotated[str, typer.Argument(help="What it shall be like: name or file of another knowledge base.")],
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Bring a knowledge base to the state of another one, its next release: pipelines trained with it stay usable.
+
+    Names and definitions of concepts become those of the new one; concepts that it lacks are retired. What you have
+    added yourself is lost, unless the new one has it: add it to that first. `linnet kb diff` shows what will change.
+    """
+    listen(quiet=quiet, verbose=verbose)
+    base, other = open_kb(kb), open_kb(new)
+    if base.path.samefile(other.path):
+        raise LinnetError(f"{kb} and {new} are one file: build the release under another name")
+    written = functools.partial(progress, what="concepts", quiet=quiet)
+    counts = update_kb(base.path, other, dry_run=dry_run, progress=written)
+    _say_counts(base.path, counts, dry_run=dry_run, quiet=quiet)
+
+
 def _say_synonym(base: KnowledgeBase, id: str, name: str) -> None:
     """Say that a name given to a concept that was there already is not its preferred one."""
     if id in base and (known := base[id]).id == id and known.name != name:
@@ -120,15 +143,21 @@ def _open_edit(kb: str, *, dry_run: bool, quiet: bool) -> Iterator[Edit]:
     path = open_kb(kb).path
     with KnowledgeBase.edit(path, dry_run=dry_run) as change:
         yield change
+    _say_counts(path, change.counts, restored=change.restored, dry_run=dry_run, quiet=quiet)
+
+
+def _say_counts(
+    path: Path, counts: Mapping[str, int], *, restored: Sequence[str] = (), dry_run: bool, quiet: bool
+) -> None:
     if quiet:
         return
-    done = ", ".join(f"{what} {count:,}" for what, count in change.counts.items() if count)
-    if change.restored:
-        shown = ", ".join(change.restored[:SHOWN]) + (" …" if len(change.restored) > SHOWN else "")
+    done = ", ".join(f"{what} {count:,}" for what, count in counts.items() if count)
+    if restored:
+        shown = ", ".join(restored[:SHOWN]) + (" …" if len(restored) > SHOWN else "")
         done += f" (were retired, and live again: {shown})"
     if dry_run or not done:
         say(f"{path}: {f'would have {done}' if done else 'nothing to change'}")
         return
     base = KnowledgeBase.open(path)
-    counts = f"{int(base.info['concepts']):,} concepts, {int(base.info['names']):,} names"
-    say(f"{path}: {done}; now {counts}, version {base.version}")
+    now = f"{int(base.info['concepts']):,} concepts, {int(base.info['names']):,} names"
+    say(f"{path}: {done}; now {now}, version {base.version}")

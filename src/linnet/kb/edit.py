@@ -44,6 +44,7 @@ class Edit:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.counts: Counter[str] = Counter()
         self._rows = RowWriter(connection, path)
+        self.version = f"{self._rows.version:016x}"  # as it was before
         self._name = path.name
         self._parents: dict[int, list[str]] = {}  # row -> parents that are not looked up yet
         self._unknown: dict[int, list[str]] = {}  # row -> parents that were not there when looked up

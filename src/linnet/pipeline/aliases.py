@@ -20,10 +20,12 @@ from linnet.data import Document
 from linnet.errors import FormatError, UnknownConceptError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.pipeline import Abbreviations, Sentences
+from linnet.reporter import warn
 from linnet.text.normalise import basic
 
 __all__ = ["Aliases", "Key"]
 
+SHOWN = 5  # ids that a warning names
 Key = tuple[str, int]  # an alias, in normal form if not told otherwise, and a concept's row, -1 = none
 
 
@@ -104,18 +106,17 @@ class Aliases:
     def rebound(self, kb: KnowledgeBase) -> Aliases:
         """Return the same on the edited knowledge base `kb`: a retired concept's aliases are its successor's.
 
-        Raises:
-            UnknownConceptError: it has none.
+        Those of concepts that were retired without a successor are left out, with a warning.
         """
-        try:
-            rows = {row: row if row < 0 else kb.row(kb.id(row)) for _, row in self.keys}
-        except UnknownConceptError as error:
-            raise UnknownConceptError(f"{error}, and was learned of; train again") from error
+        lost: set[str] = set()
+        rows = {row: row if row < 0 else _row_now(kb, kb.id(row), lost) for _, row in self.keys}
+        _tell_lost(kb.path.name, kb.version, tuple(sorted(lost)))
         seen: Counter[tuple[str, Key]] = Counter()
         for doc, counts in self.counts.items():
             for place, count in counts.items():
                 text, row = self.keys[place]
-                seen[doc, (text, rows[row])] += count
+                if (now := rows[row]) is not None:
+                    seen[doc, (text, now)] += count
         return self.counted(seen)
 
     @functools.cached_property
@@ -140,15 +141,20 @@ class Aliases:
     def load(cls, path: Path, kb: KnowledgeBase, *, partly: bool = False) -> Aliases:
         """Return what `save` wrote, with `partly` without the aliases of concepts that `kb` lacks.
 
+        Those of concepts that were retired without a successor are left out in any case, with a warning.
+
         Raises:
             FormatError: the file cannot be read, or a line is not one of ours.
         """
         seen: Counter[tuple[str, Key]] = Counter()
+        lost: set[str] = set()
         try:
-            for key, count in _read(path, kb, partly=partly):
+            for key, count in _read(path, kb, lost, partly=partly):
                 seen[key] += count  # of concepts that were retired since, one may have followed another
         except (OSError, UnicodeDecodeError) as error:
             raise FormatError(path, f"cannot be read: {error}; train again") from error
+        if not partly:
+            _tell_lost(kb.path.name, kb.version, tuple(sorted(lost)))
         return cls.counted(seen)
 
 
@@ -159,13 +165,37 @@ def _sum(size: int, counts: Iterable[Mapping[int, int]]) -> npt.NDArray[np.float
     return total
 
 
-def _read(path: Path, kb: KnowledgeBase, *, partly: bool) -> Iterator[tuple[tuple[str, Key], int]]:
+def _row_now(kb: KnowledgeBase, id: str, lost: set[str]) -> int | None:
+    """Return the row that a concept or its successor has; None, and the id among those `lost`, if it has none.
+
+    Raises:
+        UnknownConceptError: `kb` has never had it.
+    """
+    try:
+        return kb.row(id)
+    except UnknownConceptError:
+        from linnet.kb.successors import is_retired  # noqa: PLC0415 - most concepts live
+
+        if not is_retired(kb, id):
+            raise
+        lost.add(id)
+        return None
+
+
+@functools.cache
+def _tell_lost(kb: str, version: str, lost: tuple[str, ...]) -> None:  # noqa: ARG001 - once for each version
+    if lost:
+        few = ", ".join(lost[:SHOWN]) + (", …" if len(lost) > SHOWN else "")
+        warn(f"{kb} retired concepts without a successor; what was learned of them is left out: {len(lost):,} ({few})")
+
+
+def _read(path: Path, kb: KnowledgeBase, lost: set[str], *, partly: bool) -> Iterator[tuple[tuple[str, Key], int]]:
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             try:
                 record = json.loads(line)
                 text, concept, documents = record["alias"], record["concept"], record["documents"]
-                row = -1 if concept is None else kb.row(concept)
+                row = -1 if concept is None else _row_now(kb, concept, lost)
                 checked = [(str(doc), _positive(count)) for doc, count in documents.items()]
             except UnknownConceptError as error:
                 if partly:
@@ -176,7 +206,8 @@ def _read(path: Path, kb: KnowledgeBase, *, partly: bool) -> Iterator[tuple[tupl
                 raise FormatError(path, problem, line=number) from error
             if not isinstance(text, str):
                 raise FormatError(path, f"alias {text!r} is no text", line=number)
-            yield from (((doc, (text, row)), count) for doc, count in checked)
+            if row is not None:
+                yield from (((doc, (text, row)), count) for doc, count in checked)
 
 
 def _positive(count: Any) -> int:

@@ -1,0 +1,103 @@
+"""Bring a knowledge base to the state of another one, such as the next release of its terminology, by edits.
+
+The file keeps its rows, so that what was made with it follows as it follows every edit: trained folders, the files
+beside it, projects of the workbench. A file that is built anew has other rows and is another knowledge base.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from linnet.data import Concept, Name
+from linnet.errors import KnowledgeBaseError
+from linnet.kb import KnowledgeBase
+from linnet.vocabularies.stored import concepts_by_id, retired_by_id
+
+__all__ = ["update"]
+
+
+def update(
+    path: Path,
+    new: KnowledgeBase,
+    *,
+    dry_run: bool = False,
+    progress: Callable[[Iterable[str]], Iterable[str]] = iter,
+) -> Counter[str]:
+    """Edit the knowledge base `path` until it says what `new` says of every concept, in one transaction.
+
+    Concepts that `new` lacks are retired: without a successor, unless `new` knows the id as retired. Ids that only
+    `path` knows as retired stay. The sources of `new` are added to those of `path`.
+
+    Args:
+        path: the file to change.
+        new: what it shall be like.
+        dry_run: check and count everything, and keep nothing.
+        progress: wraps the ids that are written, to show how far it is.
+
+    Returns:
+        how many concepts were added, changed, restored, retired and redirected (`linnet.kb.edit.Edit`).
+
+    Raises:
+        KnowledgeBaseError: one of the two cannot be read or written, or `path` was edited meanwhile.
+
+    >>> import tempfile
+    >>> from linnet.kb.build import build
+    >>> from linnet.vocabularies.diff import diff
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     old = build([Concept("X:1", (Name("one"),)), Concept("X:2", (Name("two"),))], f"{folder}/old.kb")
+    ...     new = build([Concept("X:1", (Name("uno"), Name("one")))], f"{folder}/new.kb")
+    ...     counts = update(old.path, new)
+    ...     list(diff(KnowledgeBase.open(old.path), new)), dict(+counts)
+    ([], {'retired': 1, 'changed': 1})
+    """
+    old = KnowledgeBase.open(path)
+    gone, changed, added = _differences(old, new)
+    with KnowledgeBase.edit(path, dry_run=dry_run) as edit:
+        if edit.version != old.version:
+            raise KnowledgeBaseError(f"{path} was edited while it was read: update it again")
+        for one in retired_by_id(new):  # before the others: children of what is retired move up, and are set after
+            edit.add(Concept(one.id, (Name(one.name),) if one.name else (), replaced_by=one.successor))
+        for id in gone:
+            edit.add(Concept(id, replaced_by=""))
+        for id in added:  # before any parents are looked up: a retired one would lead to its successor
+            edit.add(new[id])
+        for id in progress([*edit.restored, *sorted(changed)]):  # what a restored one had is there again
+            edit.replace(new[id])
+        for source in new.sources:
+            if source not in old.sources:
+                edit.cite(source)
+    return edit.counts
+
+
+def _differences(old: KnowledgeBase, new: KnowledgeBase) -> tuple[list[str], set[str], list[str]]:
+    """Return ids: of `old` that `new` does not know, that live in both and differ, and that live in `new` alone."""
+    gone, changed, added = [], set(), []
+    lots = enumerate((concepts_by_id(old), concepts_by_id(new), retired_by_id(new)))
+    sides = (_marked(side, items) for side, items in lots)
+    for id, told in itertools.groupby(heapq.merge(*sides, key=itemgetter(0)), key=itemgetter(0)):
+        found = {side: item for _, side, item in told}
+        if 0 in found and 1 in found:
+            changed |= set() if _says(found[0]) == _says(found[1]) else {id}
+        elif 1 in found:
+            added.append(id)
+        elif 0 in found and 2 not in found:
+            gone.append(id)
+    return gone, changed, added
+
+
+def _says(concept: Concept) -> Concept:
+    """Return a concept without the order of what has none: an edit puts parents last that come later than it."""
+    unordered = (concept.types, concept.parents, concept.xrefs)
+    types, parents, xrefs = (tuple(sorted(some)) for some in unordered)
+    return replace(concept, types=types, parents=parents, xrefs=xrefs)
+
+
+def _marked(side: int, items: Iterable[Any]) -> Iterator[tuple[str, int, Any]]:
+    return ((item.id, side, item) for item in items)
