@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,19 @@ def test_a_recipe_is_trained_into_a_folder(recipe: Path, doc: linnet.Document, t
         assert pipeline.seen
     with pytest.raises(LinnetError, match="exists and is not empty"):
         linnet.train(recipe, [doc], output=tmp_path / "trained")
+
+
+def test_a_recipe_says_what_share_is_kept_to_choose_on(recipe: Path, doc: linnet.Document, tmp_path: Path) -> None:
+    docs = [replace(doc, id=str(number), text=f"{doc.text} {number}") for number in range(8)]
+    texts = [linnet.Document(f"text {number}", f"Text {number}.") for number in range(8)]
+    for name, changes, dev, learned in (
+        ("plain", (), (), 16),
+        ("share", ("dev_share=0.25",), (), 14),  # of those that people have annotated
+        ("given", ("dev_share=0.25",), (replace(doc, id="dev", text="Pain of the head!"),), 16),
+    ):
+        link = linnet.train(recipe, [*docs, *texts], dev, changes=changes, output=tmp_path / name)
+        assert f"training documents: {learned}," in (tmp_path / name / "card.md").read_text()
+        assert len(link.seen) == learned - 8, "n-grams choose nothing, and texts teach them nothing"
 
 
 def test_a_pipeline_is_trained_in_place(kb: linnet.KnowledgeBase, doc: linnet.Document) -> None:

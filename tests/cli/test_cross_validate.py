@@ -129,6 +129,10 @@ def test_documents_to_choose_on_are_taken_only_where_a_part_needs_them(
     assert [tuple(map(len, fold)) for fold in plain.divide()] == [(32, 0, 8)] * 5
     recipe.write_text(RECIPE + '[[train]]\npart = "decide"\n')  # answers for the training documents serve, cross-fitted
     assert [tuple(map(len, fold)) for fold in plain.divide()] == [(32, 0, 8)] * 5
+    shared = replace(plain, changes=["dev_share=0.25"])
+    assert [tuple(map(len, fold)) for fold in shared.divide()] == [(24, 8, 8)] * 5
+    given = replace(shared, dev=[Document("dev", "A dev document.")])
+    assert [tuple(map(len, fold)) for fold in given.divide()] == [(32, 1, 8)] * 5
     parts = '[[pipeline.of]]\nuse = "exact"\n[[pipeline.of]]\nuse = "ngram"\n'
     fuse = f'[[pipeline]]\nuse = "fuse"\nmethod = "weighted"\n{parts}'
     recipe.write_text(RECIPE.replace('[[pipeline]]\nuse = "decide"\n', fuse) + '[[train]]\npart = "fuse"\n')

@@ -62,17 +62,22 @@ def split(docs: Sequence[Document], shares: Mapping[str, float], *, seed: int = 
 
 
 def with_dev(
-    docs: list[Document], dev: list[Document], share: float, *, seed: int
+    docs: Sequence[Document], dev: Sequence[Document], share: float, *, seed: int
 ) -> tuple[list[Document], list[Document]]:
     """Return documents to train on and to choose on: a share of the former where there are none of the latter.
 
-    >>> [len(part) for part in with_dev([Document.of(f"x {i}") for i in range(10)], [], 0.2, seed=13)]
-    [8, 2]
+    It is a share of those that people have annotated; the others stay to be trained on.
+
+    >>> docs = [Document(f"{i}", f"x {i}", mentions=()) for i in range(10)]
+    >>> [len(part) for part in with_dev([*docs, Document.of("y")], [], 0.2, seed=13)]
+    [9, 2]
     """
     if dev or not share:
-        return docs, dev
-    parts = split(docs, {"train": 1 - share, "dev": share}, seed=seed)
-    return parts["train"], parts["dev"]
+        return list(docs), list(dev)
+    annotated = [doc for doc in docs if doc.mentions is not None]
+    kept = split(annotated, {"train": 1 - share, "dev": share}, seed=seed)["dev"]
+    ids = {doc.id for doc in kept}
+    return [doc for doc in docs if doc.mentions is None or doc.id not in ids], kept
 
 
 def folds(docs: Sequence[Document], count: int, *, seed: int = 13) -> list[list[Document]]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from linnet import __version__
 from linnet.corpora import read, write
-from linnet.corpora.splits import folds, split
+from linnet.corpora.splits import folds, with_dev
 from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.fit.fitting import Done, Progress, train
@@ -32,7 +32,7 @@ __all__ = ["PREDICTIONS", "CrossValidation", "Fold"]
 PREDICTIONS = "predictions.jsonl"
 STATE = "folds.json"  # what the folds of the folder were made from
 BATCH = 64
-SHARES = {"train": 7 / 8, "dev": 1 / 8}  # of what a fold learns from, where parts choose or are calibrated on dev
+SHARE = 1 / 8  # of what a fold learns from, to choose on, where parts do so and the recipe names no share
 
 
 class Fold(NamedTuple):
@@ -51,8 +51,8 @@ class CrossValidation:
         source: name or file of the recipe.
         kb: the knowledge base.
         docs: documents with gold, with unique ids.
-        dev: other documents, for parts that choose or are calibrated on them; without any, and where there are such
-            parts, an eighth of what a fold learns from.
+        dev: other documents, for parts that choose or are calibrated on them; without any, the recipe's ``dev_share``
+            of what a fold learns from, or an eighth where it names none and there are such parts.
         folds: how many.
         folder: for ``predictions.jsonl``, and what each fold gives.
         changes: ``key=value`` pairs for the recipe, as for `linnet.recipes.config.read_recipe`.
@@ -89,15 +89,12 @@ class CrossValidation:
 
     def divide(self) -> Iterator[Fold]:
         """Yield the folds: each document is linked once, whole, together with others of the same text."""
-        seed = read_recipe(self.source, changes=self.changes).seed
-        parts = folds(self.docs, self.folds, seed=seed)
+        recipe = read_recipe(self.source, changes=self.changes)
+        parts = folds(self.docs, self.folds, seed=recipe.seed)
+        share = recipe.dev_share or (SHARE if not self.dev and self._chooses() else 0.0)
         for held in parts:
             rest = [doc for part in parts if part is not held for doc in part]
-            if self.dev or not self._chooses():
-                yield Fold(rest, self.dev, held)
-            else:
-                divided = split(rest, SHARES, seed=seed)
-                yield Fold(divided["train"], divided["dev"], held)
+            yield Fold(*with_dev(rest, self.dev, share, seed=recipe.seed), held)
 
     def _chooses(self) -> bool:
         """Return whether a part chooses on dev documents, or can learn from nothing else."""

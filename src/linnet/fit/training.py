@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from linnet.corpora.splits import with_dev
 from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.fit.fitting import Done, Progress, fit_part
@@ -35,7 +36,8 @@ def train(
         pipeline: a recipe, by name or file, whose ``[[train]]`` tables say which parts learn and how; or a pipeline,
             all of whose parts learn that do so from `docs`, in place.
         docs: the training documents, with gold mentions and ids of their own.
-        dev: other documents with gold, by which parts choose, stop early or calibrate themselves.
+        dev: other documents with gold, by which parts choose, stop early or calibrate themselves. Without any, the
+            share of `docs` with gold that the recipe's ``dev_share`` says, which are not trained on then.
         output: a new folder, which `linnet.load` reads; an interrupted training resumes when this is called
             with the same one again. None writes nothing.
         kb: a knowledge base instead of the recipe's.
@@ -62,6 +64,7 @@ def train(
     else:
         recipe, source = read_recipe(pipeline, changes=changes), str(pipeline)
         made, tables, seed = load(pipeline, kb=kb, changes=changes), recipe.train, recipe.seed
+        docs, dev = with_dev(docs, dev, recipe.dev_share, seed=recipe.seed)
     todo = tasks(made, tables, source=source, seed=seed)
     if not todo:
         raise LinnetError(f"{source}: no part learns, so there is nothing to train")
