@@ -22,7 +22,7 @@ from linnet.kb.build import build
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
 from linnet.pipeline.confidence import FEATURES, Confidence
 from linnet.pipeline.decide import Decide
-from linnet.recipes import config
+from linnet.recipes import config, keywords
 from linnet.recipes.config import components, load, open_kb, read_recipe, recipes
 from linnet.recipes.recipe import check_value, toml_value
 from linnet.recipes.saving import save
@@ -366,7 +366,8 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
         metadata.EntryPoint("half", "shouting:Whisper", "linnet.components"),
     ]
     monkeypatch.setattr(metadata, "entry_points", lambda *, group: points if group == "linnet.components" else [])
-    monkeypatch.setattr(config, "_keywords", config._keywords.__wrapped__)
+    for user in (config, keywords):
+        monkeypatch.setattr(user, "keywords_of", keywords.keywords_of.__wrapped__)
     monkeypatch.setattr(linnet.recipes.components, "_plugins", linnet.recipes.components._plugins.__wrapped__)
 
 

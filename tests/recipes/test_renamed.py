@@ -42,9 +42,9 @@ def test_old_keywords_are_refused_with_the_new_name(tmp_path: Path, name: str, o
 
 @pytest.mark.parametrize(("name", "old", "new"), RENAMED)
 def test_new_names_are_keywords(name: str, old: str, new: str) -> None:
-    from linnet.recipes.config import _component
+    from linnet.recipes.keywords import component_class
 
-    keywords = {field.name for field in dataclasses.fields(_component(name))}  # type: ignore[arg-type]
+    keywords = {field.name for field in dataclasses.fields(component_class(name))}  # type: ignore[arg-type]
     keywords |= set(ARGS[name].model_fields) if name in ARGS else set()
     assert new in keywords
     assert old not in keywords

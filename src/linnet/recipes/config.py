@@ -1,23 +1,19 @@
-"""Recipes (TOML) → components. The one place that turns names into classes, and the only registry.
+"""Recipes (TOML) → components.
 
-A component's configuration *is* its constructor's keywords. Recipes are checked whole before anything is made: every
-unknown, missing or ill-typed field is named at once. Other packages add components through the entry point group
-``linnet.components`` (name → ``module:Class``).
+A component's configuration *is* its constructor's keywords (`linnet.recipes.keywords`). Recipes are checked whole
+before anything is made: every unknown, missing or ill-typed field is named at once.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import importlib
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast, get_type_hints
+from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from linnet.errors import DataError, FormatError, KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
 from linnet.frozen import freeze
@@ -25,10 +21,17 @@ from linnet.home import PIPELINE_NAME, SEVERAL, pipelines_folder, read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Component, Pipeline, Stage
 from linnet.pipeline.component import Seen
-from linnet.pipeline.learner import HANDED_IN
-from linnet.recipes.components import COMPONENTS, components, is_called, name_of, recipes
+from linnet.recipes.components import COMPONENTS, components, name_of, recipes
+from linnet.recipes.keywords import (
+    check_keywords,
+    check_part,
+    check_tune,
+    component_class,
+    keywords_of,
+    parameters,
+)
 from linnet.recipes.knowledge_bases import KbSources, kb_of_version, open_kb
-from linnet.recipes.recipe import Recipe, check_value, is_address, messages, nested_tables, probes
+from linnet.recipes.recipe import Recipe, is_address, messages
 from linnet.recipes.renamed import rename, rename_keywords
 from linnet.text.files import read_text
 
@@ -50,20 +53,6 @@ SEEN = "seen.json"  # of a trained folder: `Pipeline.seen`
 AT_HUB = "hf:"  # how names at the Hugging Face Hub begin
 EXAMPLE = "decide.threshold=0.95"  # of a change
 OWNED = re.compile(r"\w[\w.-]*/[\w.-]*\w(?<!\.toml)(@[\w./-]+)?", re.ASCII)  # what such a name looks like without it
-
-
-# --- names -----------------------------------------------------------------------------------------------------------
-
-
-def _component(name: str) -> type[Stage]:
-    module, _, attribute = components()[name].partition(":")
-    try:
-        found: Any = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise LinnetError(f"the component {name!r} is {module}:{attribute}, which cannot be loaded: {error}") from error
-    if isinstance(found, type) and dataclasses.is_dataclass(found) and issubclass(found, Stage):
-        return cast("type[Stage]", found)
-    raise LinnetError(f"the component {name!r} is {module}:{attribute}, which is not a dataclass with a role of linnet")
 
 
 # --- reading and checking --------------------------------------------------------------------------------------------
@@ -115,8 +104,8 @@ def _check(values: dict[str, Any], path: Path, changes: Sequence[str]) -> Recipe
         problems += messages(error)
     parts = values.get("pipeline")
     for index, part in enumerate(parts if isinstance(parts, list) else []):
-        problems += _check_part(part, f"pipeline[{index}]", recipe.packages if recipe is not None else {})
-    problems += _check_tune(values.get("tune"), parts, values.get("train"))
+        problems += check_part(part, f"pipeline[{index}]", recipe.packages if recipe is not None else {})
+    problems += check_tune(values.get("tune"), parts, values.get("train"))
     problems += recipe.problems() if recipe is not None else []
     if problems or recipe is None:
         raise RecipeError(path, problems)
@@ -131,109 +120,6 @@ def _apply(changes: Sequence[str], values: dict[str, Any]) -> list[str]:
     if isinstance(changes, (str, Mapping)):
         return [f"changes: a list of 'part.field=value', such as [{EXAMPLE!r}], not {changes!r}"]
     return [problem for change in changes for problem in apply_change(change, values)]
-
-
-def _check_part(part: Any, where: str, packages: Mapping[str, str]) -> list[str]:
-    """Return what is wrong with one ``[[pipeline]]`` table, its own ``of`` tables included."""
-    if not isinstance(part, dict):
-        return []  # the recipe's own model has said so
-    name = part.get("use")
-    if not isinstance(name, str):
-        return [f"{where}.use: missing; name a component: {', '.join(sorted(components()))}"]
-    if name not in components():
-        if name in packages:
-            return [f"{where}.use: the component {name!r} is of the package {packages[name]}, which is not installed"]
-        hint = did_you_mean(name, components()) or f"; there are: {', '.join(sorted(components()))}"
-        return [f"{where}.use: unknown component {name!r}{hint}"]
-    keywords = {key: value for key, value in part.items() if key not in ("use", "of")}
-    return _check_keywords(name, keywords, where) + _check_inner(name, part.get("of"), where, packages)
-
-
-def _check_keywords(name: str, keywords: Mapping[str, Any], where: str) -> list[str]:
-    known = _keywords(name)
-    problems = [
-        f"{where}.{key}: unknown field of {name}{did_you_mean(key, known) or _list(known)}"
-        for key in keywords
-        if key not in known
-    ]
-    for key in (key for key in known if key in keywords):
-        problems += check_value(known[key], keywords[key], f"{where}.{key}")
-    return problems + [f"{where}.{key}: missing; {name} needs it" for key in _required(name) if key not in keywords]
-
-
-def _check_tune(tune: Any, parts: Any, train: Any) -> list[str]:
-    """Return what is wrong with the keys of ``[tune]``, and with its values as values of the keywords.
-
-    What a ``[[train]]`` table holds, ``train.dense.lr``, the part itself checks when it is trained.
-    """
-    problems = []
-    tables = [f"train.{table.get('part')}" for table in nested_tables(train)]
-    for key, wanted in tune.items() if isinstance(tune, dict) else ():
-        target = key.rpartition(".")[0]
-        used = [str(part.get("use")) for part in nested_tables(parts)]
-        called = dict.fromkeys(name for name in used if is_called(name, target))
-        if not called:
-            problems += [f"tune.{key}: {problem}" for problem in _check_target(target, parts, tables)]
-        problems += _check_choice(key, wanted, [name for name in called if name in components()])
-    return problems
-
-
-def _check_target(target: str, parts: Any, tables: Sequence[str]) -> list[str]:
-    """Return what is wrong with the part that a key of ``[tune]`` names, and the pipeline lacks."""
-    if not target:
-        return ['expected a part and its keyword in quotes, such as "ngram.k"']
-    if target in tables:
-        return []
-    if target.startswith("train."):
-        hint = did_you_mean(target, tables) or f"; there are: {', '.join(tables) or 'none'}"
-        return [f"no [[train]] table of {target.removeprefix('train.')!r}{hint}"]
-    used = [str(part.get("use")) for part in nested_tables(parts)]
-    hint = did_you_mean(target, used) or f"; it has: {', '.join(used) or 'none'}"
-    return [f"no part {target!r} in the pipeline{hint}"]
-
-
-def _check_choice(key: str, wanted: Any, names: Iterable[str]) -> list[str]:
-    """Return what is wrong with the values that one key of ``[tune]`` proposes for the components it means."""
-    problems, where, field = [], f"tune.{key}", key.rpartition(".")[2]
-    for name in names:
-        known = _keywords(name)
-        if field not in known:
-            hint = did_you_mean(field, known) or _list(known)
-            problems.append(f"{where}: unknown field {field!r} of {name}{hint}")
-        else:
-            problems += [problem for value in probes(wanted) for problem in check_value(known[field], value, where)]
-    return problems
-
-
-def _check_inner(name: str, of: Any, where: str, packages: Mapping[str, str]) -> list[str]:
-    """Return what is wrong with the parts that a fusion puts together."""
-    if "of" not in _parameters(name):
-        return [] if of is None else [f"{where}.of: {name} is not made of other components"]
-    if not isinstance(of, list) or not of:
-        return [f"{where}.of: missing; {name} puts several components together, each a [[pipeline.of]] table"]
-    found = (_check_part(inner, f"{where}.of[{index}]", packages) for index, inner in enumerate(of))
-    return [problem for problems in found for problem in problems]
-
-
-def _list(known: Iterable[str]) -> str:
-    return f"; it has: {', '.join(known) or 'no fields'}"
-
-
-def _parameters(name: str) -> Mapping[str, dataclasses.Field[Any]]:
-    return {item.name: item for item in dataclasses.fields(cast("Any", _component(name))) if item.init}
-
-
-@functools.cache
-def _keywords(name: str) -> dict[str, TypeAdapter[Any]]:
-    """Return the keywords of a component with what checks their values."""
-    hints = get_type_hints(_component(name))
-    return {key: TypeAdapter(hints.get(key, Any)) for key in _parameters(name) if key not in HANDED_IN}
-
-
-def _required(name: str) -> list[str]:
-    nothing = dataclasses.MISSING
-    needed = [key for key, item in _parameters(name).items() if item.default is item.default_factory is nothing]
-    return [key for key in needed if key not in HANDED_IN]
 
 
 def local(source: str | Path) -> str | Path:
@@ -372,18 +258,18 @@ def make(
 def _make(
     name: str, part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None, where: str, source: str | Path
 ) -> Component:
-    known = _keywords(name)
+    known = keywords_of(name)
     keywords = {key: known[key].validate_python(value) for key, value in part.items() if key not in ("use", "of")}
     if saved is not None and "of" not in part:
         config = read_json(saved / "config.json")
-        if problems := rename_keywords(name, config, name) or _check_keywords(name, config, name):
+        if problems := rename_keywords(name, config, name) or check_keywords(name, config, name):
             raise RecipeError(saved / "config.json", problems)
-        return _apply_keywords(name, _component(name).load(saved, kb=kb), keywords)
-    if "kb" in _parameters(name):
+        return _apply_keywords(name, component_class(name).load(saved, kb=kb), keywords)
+    if "kb" in parameters(name):
         keywords["kb"] = kb
     if "of" in part:
         keywords["of"] = _make_all(part["of"], kb, saved, f"{where}.of", source)
-    return _component(name)(**keywords)
+    return component_class(name)(**keywords)
 
 
 def _apply_keywords(name: str, component: Stage, keywords: Mapping[str, Any]) -> Stage:

@@ -1,6 +1,6 @@
 """What a recipe holds: one experiment, as fields that are checked before anything is made of them.
 
-Components and their keywords are checked where names become classes, in `linnet.recipes.config`.
+Components and their keywords are checked where names become classes, in `linnet.recipes.keywords`.
 
 A ``[tune]`` table says what values a keyword of the pipeline may take, to choose the best from. A key is
 ``"part.keyword"``, in quotes, where the part is called as for ``--set``: by what it uses or by its role. The value is a
