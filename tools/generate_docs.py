@@ -25,7 +25,7 @@ from linnet.corpora.catalog import CORPORA, Corpus
 from linnet.corpora.conversion_losses import CARRIED, KINDS
 from linnet.pipeline.learner import HANDED_IN
 from linnet.recipes.config import COMPONENTS, read_recipe, recipes
-from linnet.train.args import PartArgs, TrainArgs
+from linnet.train.args import TrainArgs
 from linnet.vocabularies import UNTESTED, VOCABULARIES
 from linnet.vocabularies.options import options_of
 
@@ -128,14 +128,8 @@ def _told_networks() -> dict[str, typing.Any]:
         module, _, attribute = place.partition(":")
         made = getattr(importlib.import_module(module), attribute)
         found |= {f"`{name}`, stage `{stage}`": told.args for stage, told in made.STAGES.items()}
-        if not made.STAGES:
-            found |= {f"`{name}`": told for told in _below(PartArgs) if name == told.SOURCE}
+        found |= {f"`{name}`": made.ARGS} if made.ARGS is not None else {}
     return found
-
-
-def _below(made: type[PartArgs]) -> list[type[PartArgs]]:
-    """Return the classes made of a class, and of those made of it."""
-    return [one for below in made.__subclasses__() for one in (below, *_below(below))]
 
 
 def _arguments(told: type) -> dict[str, str]:

@@ -84,6 +84,7 @@ class Tagger(NetworkComponent[list[Any]], Detector):
     curve: tuple[float, float] = field(default=NEUTRAL, init=False)
     supervision: str = field(default="gold", init=False)
 
+    ARGS = TaggerArgs
     KEPT = frozenset({"network", "_tokens"})
     LEARNED = frozenset({"encoder", "scheme", "dictionary", "names", "typed", "lstm"})
 
@@ -297,15 +298,6 @@ class Tagger(NetworkComponent[list[Any]], Detector):
     def used_dev(self) -> bool:
         """Whether it has chosen or calibrated on the dev documents."""
         return self.supervision == "gold"
-
-    @classmethod
-    def check(cls, args: Mapping[str, Any]) -> None:
-        """Refuse wrong arguments of `fit` before anything is trained.
-
-        Raises:
-            RecipeError: all that is wrong with them.
-        """
-        TaggerArgs.split(args)
 
     def with_network(self, other: Self) -> Self:
         """Return the same component with another one's networks, which had no dev documents: for cross-fitting."""

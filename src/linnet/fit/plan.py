@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ from linnet.errors import RecipeError, did_you_mean
 from linnet.pipeline import Pipeline
 from linnet.pipeline.component import Component
 from linnet.pipeline.decide import Decide
-from linnet.pipeline.learner import Learner, inner_of, learner_of
+from linnet.pipeline.learner import HANDED_IN, Learner, inner_of, learner_of
 from linnet.recipes import config
 
 __all__ = [
@@ -94,22 +94,31 @@ def _choose(
         args.pop("part", None)
         for task in found:
             stage = 1 + sum(earlier.place == task.place for earlier in chosen)
-            problems += [
-                f"train[{index}].{problem}" for problem in _find_problems(learner_at(pipeline, task.place), args)
-            ]
             chosen.append(Task(task.place, task.name, args, stage))
+            found_wrong = _find_problems(learner_at(pipeline, task.place), chosen[-1])
+            problems += [f"train[{index}].{problem}" for problem in found_wrong]
     if problems:
         raise RecipeError(source, problems)
     return chosen
 
 
-def _find_problems(part: Learner, args: Mapping[str, Any]) -> Sequence[str]:
+def _find_problems(part: Learner, task: Task) -> list[str]:
     """Return which arguments a part would refuse when its turn comes, perhaps hours later."""
     try:
-        part.check(args)
+        part.check(task.args)
     except RecipeError as error:
-        return error.problems
-    return ()
+        own = part.keywords.keys() - HANDED_IN
+        return [_say_where(problem, task, own) for problem in error.problems]
+    return []
+
+
+def _say_where(problem: str, task: Task, own: Collection[str]) -> str:
+    """Return what is wrong with an argument of a training; of a keyword of the part itself, where it belongs."""
+    key, _, said = problem.partition(": ")
+    if key not in own or not said.startswith("unknown field"):
+        return problem
+    table = f'[[pipeline{".of" * (len(task.place) - 1)}]] use = "{task.name}"'
+    return f"{key}: a keyword of {task.name} itself: it belongs in {table} (--set {task.name}.{key}=…)"
 
 
 def _with_seed(pipeline: Pipeline, task: Task, seed: int | None) -> Task:

@@ -12,7 +12,7 @@ Nothing here imports torch before a network is needed, so that recipes can be ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -130,6 +130,7 @@ class Collective(JointNetwork[Any]):
     cutoff: float = field(default=0.0, init=False)  # log odds, the best on dev
 
     TRAINING = "linnet.joint.collective_training"
+    ARGS = CollectiveArgs
     LEARNED = frozenset({"encoder", "shared", "mode", "pooling", "name_pooling", "dictionary", "long_forms"})
 
     def __post_init__(self) -> None:
@@ -270,15 +271,6 @@ class Collective(JointNetwork[Any]):
         return [network.find_spans(text, own, self.widest, self.overlaps) for text, own in pairs]
 
     # --- learning ----------------------------------------------------------------------------------------------------
-
-    @classmethod
-    def check(cls, args: Mapping[str, Any]) -> None:
-        """Refuse wrong arguments of `fit` before anything is trained.
-
-        Raises:
-            RecipeError: all that is wrong with them.
-        """
-        CollectiveArgs.split(args)
 
     def begin(self) -> None:
         """Forget what was learned beside the network."""

@@ -141,6 +141,7 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
     cutoff: float = field(default=-np.inf, init=False)  # log odds, the best on dev
 
     TRAINING = "linnet.joint.hierarchical_training"
+    ARGS = HierarchicalArgs
     LEARNED = frozenset({
         "variant", "rows", "encoder", "context", "lstm", "layers", "shortcuts", "name_pooling", "dictionary",
     })  # fmt: skip
@@ -335,15 +336,6 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
         return self.types[int(scores.mean(dim=0).argmax())]
 
     # --- learning ----------------------------------------------------------------------------------------------------
-
-    @classmethod
-    def check(cls, args: Mapping[str, Any]) -> None:
-        """Refuse wrong arguments of `fit` before anything is trained.
-
-        Raises:
-            RecipeError: all that is wrong with them.
-        """
-        HierarchicalArgs.split(args)
 
     def begin(self) -> None:
         """Forget what was learned beside the network."""

@@ -65,6 +65,11 @@ class TrainingArgs(Protocol):
     """The arguments of a training: a class that divides a ``[[train]]`` table into its own and those of the loop."""
 
     @classmethod
+    def table_fields(cls) -> Sequence[str]:
+        """Return the fields of the table."""
+        ...
+
+    @classmethod
     def split(cls, values: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return both; wrong fields are a RecipeError that names all of them."""
         ...
@@ -95,6 +100,7 @@ class Learner:
         FOLDS: how often it is trained again, each time without such a share of the documents, to answer for documents
             that it has not seen; 0 = once for each fold, what only parts may do that learn fast.
         STAGES: the stages of its training by name; a table that names none is of the last.
+        ARGS: what the ``[[train]]`` table of a part without stages may hold.
         KEPT: names of `made_once` properties that do not depend on the knowledge base.
     """
 
@@ -104,6 +110,7 @@ class Learner:
     NETWORK: ClassVar[bool] = False
     FOLDS: ClassVar[int] = 0
     STAGES: ClassVar[Mapping[str, TrainingStage]] = EMPTY
+    ARGS: ClassVar[type[TrainingArgs] | None] = None
     KEPT: ClassVar[frozenset[str]] = frozenset()
 
     # --- what it is --------------------------------------------------------------------------------------------------
@@ -255,14 +262,27 @@ class Learner:
         return cls.needs_documents(args)
 
     @classmethod
+    def training_fields(cls) -> dict[str, str]:
+        """Return the fields of its ``[[train]]`` table, each with the stage to name there; "" for none.
+
+        Of a network that does not declare its arguments, nothing is known.
+        """
+        found = dict.fromkeys(cls.ARGS.table_fields() if cls.ARGS is not None else (), "")
+        for stage, told in cls.STAGES.items():  # the last one goes without its name
+            found |= dict.fromkeys(told.args.table_fields(), "" if stage == [*cls.STAGES][-1] else stage)
+        return found
+
+    @classmethod
     def check(cls, args: Mapping[str, Any]) -> None:
-        """Refuse wrong arguments of `fit` before anything is trained; a part with arguments but no stages overrides it.
+        """Refuse wrong arguments of `fit` before anything is trained.
 
         Raises:
             RecipeError: all that is wrong with them.
         """
         if cls.STAGES:
             cls.STAGES[cls.stage_of(args)].args.split({key: value for key, value in args.items() if key != "stage"})
+        elif cls.ARGS is not None:
+            cls.ARGS.split(args)
         elif args and not cls.NETWORK:
             own = "it is trained without any; its keywords stand in its [[pipeline]] table"
             raise RecipeError(cls.__name__.lower(), [f"{key}: unknown field: {own}" for key in args])

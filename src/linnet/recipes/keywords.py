@@ -79,7 +79,7 @@ def check_keywords(name: str, keywords: Mapping[str, Any], where: str) -> list[s
     """Return what is wrong with the keywords of a component, which stand in the table `where`."""
     known = keywords_of(name)
     problems = [
-        f"{where}.{key}: unknown field of {name}{did_you_mean(key, known) or _list(known)}"
+        f"{where}.{key}: {_belongs(name, key) or f'unknown field of {name}{_meant(key, known)}'}"
         for key in keywords
         if key not in known
     ]
@@ -124,11 +124,12 @@ def _check_choice(key: str, wanted: Any, names: Iterable[str]) -> list[str]:
     problems, where, field = [], f"tune.{key}", key.rpartition(".")[2]
     for name in names:
         known = keywords_of(name)
-        if field not in known:
-            hint = did_you_mean(field, known) or _list(known)
-            problems.append(f"{where}: unknown field {field!r} of {name}{hint}")
-        else:
+        if field in known:
             problems += [problem for value in probes(wanted) for problem in check_value(known[field], value, where)]
+        elif field in component_class(name).training_fields():
+            problems.append(f'{where}: a keyword of the training of {name}: it is called "train.{name}.{field}" here')
+        else:
+            problems.append(f"{where}: unknown field {field!r} of {name}{_meant(field, known)}")
     return problems
 
 
@@ -142,5 +143,14 @@ def _check_inner(name: str, of: Any, where: str, packages: Mapping[str, str]) ->
     return [problem for problems in found for problem in problems]
 
 
-def _list(known: Iterable[str]) -> str:
-    return f"; it has: {', '.join(known) or 'no fields'}"
+def _belongs(name: str, key: str) -> str:
+    """Return where a keyword belongs that is one of the training of a component; "" of another one."""
+    stage = component_class(name).training_fields().get(key)
+    if stage is None:
+        return ""
+    where = f', stage = "{stage}"' if stage else f" (--set train.{name}.{key}=…)"
+    return f'a keyword of the training of {name}: it belongs in [[train]] part = "{name}"{where}'
+
+
+def _meant(key: str, known: Iterable[str]) -> str:
+    return did_you_mean(key, known) or f"; it has: {', '.join(known) or 'no fields'}"

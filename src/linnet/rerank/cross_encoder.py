@@ -242,6 +242,7 @@ class CrossEncoder(NetworkComponent[Any], Reranker):
     pace: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)  # of its training
 
     NAME = "cross_encoder"
+    ARGS = CrossArgs
     TRAINING = "linnet.rerank.cross_training"
     LEARNED = frozenset({"encoder", "packing", "isolated", "candidate", "use_first_stage_scores"})
     NEEDS = frozenset({"mentions", "sentences", "abbreviations", "candidates"})
@@ -403,15 +404,6 @@ class CrossEncoder(NetworkComponent[Any], Reranker):
         return replace(found, scores=scores, features={**found.features, BEFORE: found.scores}).sorted()
 
     # --- learning ----------------------------------------------------------------------------------------------------
-
-    @classmethod
-    def check(cls, args: Mapping[str, Any]) -> None:
-        """Refuse wrong arguments of `fit` before anything is trained.
-
-        Raises:
-            RecipeError: all that is wrong with them.
-        """
-        CrossArgs.split(args)
 
     def learned_values(self) -> dict[str, Any]:
         """Return whether candidates competed in training, and how fast it was."""
