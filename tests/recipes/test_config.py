@@ -218,6 +218,30 @@ def test_what_toml_writes_as_something_else(recipe: Path, kb: KnowledgeBase) -> 
     assert not check_value(TypeAdapter(Path), "a/\udcff.txt", "encoder")
 
 
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("3", "names: expected a table, found 3"),
+        ('{informal = "yes"}', "names.informal: expected true or false, found 'yes'"),
+        ('{min_precision = "a"}', "names.min_precision: expected a number, found 'a'"),
+        ('{types = "Drug"}', "names.types: expected a list such as [\"Drug\"], found 'Drug'"),
+        ('{overlaps = "any"}', "names.overlaps: expected 'longest' or 'all', found 'any'"),
+        ("{typo = true}", "names.typo: unknown field of dictionary; did you mean 'typos'?"),
+    ],
+)
+def test_a_table_of_keywords_of_another_component(recipe: Path, names: str, message: str) -> None:
+    assert problems(recipe, f"pipeline=[{{use='tagger', names={names}}}]") == (f"pipeline[0].{message}",)
+    choices = f'tune={{"tagger.names" = [{{typos = true}}, {names}]}}'
+    assert problems(recipe, "pipeline=[{use='tagger'}]", choices) == (f"tune.tagger.{message}",)
+
+
+@pytest.mark.parametrize("names", ['{language = "xx"}', "{min_precision = 2}"])
+def test_values_that_another_component_refuses(recipe: Path, kb: KnowledgeBase, names: str) -> None:
+    name = names[1:].partition(" ")[0]
+    with pytest.raises(RecipeError, match=rf"r\.toml: 1 problem\n  pipeline\[0\]\.names: {name} is "):
+        load(recipe, kb=kb, changes=[f"pipeline=[{{use='tagger', names={names}}}]"])
+
+
 def test_missing_recipes(tmp_path: Path) -> None:
     assert problems(Path("hp0")) == ("no such recipe or file; did you mean 'hpo'?",)
     [said] = problems(Path("/no/such.toml"))

@@ -17,7 +17,7 @@ from linnet.data import Document, Mention, Span, mention_id
 from linnet.detect.dictionary import Dictionary
 from linnet.detect.silver import silver
 from linnet.detect.tagger_args import TaggerArgs
-from linnet.errors import RecipeError, did_you_mean
+from linnet.errors import DataError, RecipeError, did_you_mean
 from linnet.frozen import EMPTY, FrozenDict
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Component, Detector, Step
@@ -85,6 +85,7 @@ class Tagger(NetworkComponent[list[Any]], Detector):
     supervision: str = field(default="gold", init=False)
 
     ARGS = TaggerArgs
+    TABLES = FrozenDict({"names": "dictionary"})
     KEPT = frozenset({"network", "_tokens"})
     LEARNED = frozenset({"encoder", "scheme", "dictionary", "names", "typed", "lstm"})
 
@@ -98,6 +99,11 @@ class Tagger(NetworkComponent[list[Any]], Detector):
         known = [one.name for one in fields(Dictionary) if one.init and one.name != "kb"]
         unknown = [name for name in self.names if name not in known]
         problems += [f"names.{name}: unknown field{did_you_mean(name, known)}" for name in unknown]
+        if self.names and not unknown:
+            try:
+                Dictionary(kb=self.kb, **self.names)  # which is asked long after the recipe is read
+            except DataError as error:
+                problems.append(f"names: {str(error).removeprefix('dictionary: ')}")
         if problems:
             raise RecipeError("tagger", problems)
 

@@ -101,6 +101,7 @@ class Learner:
             that it has not seen; 0 = once for each fold, what only parts may do that learn fast.
         STAGES: the stages of its training by name; a table that names none is of the last.
         ARGS: what the ``[[train]]`` table of a part without stages may hold.
+        TABLES: keywords that are tables of keywords of another component, with its name.
         KEPT: names of `made_once` properties that do not depend on the knowledge base.
     """
 
@@ -111,6 +112,7 @@ class Learner:
     FOLDS: ClassVar[int] = 0
     STAGES: ClassVar[Mapping[str, TrainingStage]] = EMPTY
     ARGS: ClassVar[type[TrainingArgs] | None] = None
+    TABLES: ClassVar[Mapping[str, str]] = EMPTY
     KEPT: ClassVar[frozenset[str]] = frozenset()
 
     # --- what it is --------------------------------------------------------------------------------------------------

@@ -84,8 +84,15 @@ def check_keywords(name: str, keywords: Mapping[str, Any], where: str) -> list[s
         if key not in known
     ]
     for key in (key for key in known if key in keywords):
-        problems += check_value(known[key], keywords[key], f"{where}.{key}")
+        problems += _check_keyword(name, key, keywords[key], f"{where}.{key}")
     return problems + [f"{where}.{key}: missing; {name} needs it" for key in _required(name) if key not in keywords]
+
+
+def _check_keyword(name: str, key: str, value: Any, where: str) -> list[str]:
+    """Return what is wrong with the value of a keyword, or with those in it, if it is a table of keywords."""
+    problems = check_value(keywords_of(name)[key], value, where)
+    other = component_class(name).TABLES.get(key)
+    return problems if problems or other is None else check_keywords(other, value, where)
 
 
 def check_tune(tune: Any, parts: Any, train: Any) -> list[str]:
@@ -125,7 +132,7 @@ def _check_choice(key: str, wanted: Any, names: Iterable[str]) -> list[str]:
     for name in names:
         known = keywords_of(name)
         if field in known:
-            problems += [problem for value in probes(wanted) for problem in check_value(known[field], value, where)]
+            problems += [one for value in probes(wanted) for one in _check_keyword(name, field, value, where)]
         elif field in component_class(name).training_fields():
             problems.append(f'{where}: a keyword of the training of {name}: it is called "train.{name}.{field}" here')
         else:
