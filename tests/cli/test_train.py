@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline.component import Step
 from linnet.recipes.config import load
+from linnet.reporter import tell
 from tests.tiny_models import tiny_bert
 
 from .conftest import Run
@@ -187,6 +189,27 @@ def test_lines_of_progress(
         "linnet: dense: step 90/90 of epoch 10, nll 0.1250, score 0.9500, 0 s",
         "linnet: dense: step 1, score 0.4000, 0 s",
     ]
+
+
+def test_lines_of_what_a_part_does_before_its_first_step(
+    run: Run, tmp_path: Path, data: Path, small: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def train_all(*_: object, **__: object) -> Iterator[Progress]:
+        for done in (64, 4_096, 5_000):
+            tell("texts searched for names", done, 5_000)
+        yield Progress("tagger", Step(1, score=0.4))
+
+    monkeypatch.setattr("linnet.cli.train.train_all", train_all)
+    command = ("train", written(tmp_path, small), "-o", tmp_path / "o", "--data", data)
+    assert "texts searched" not in run(*command).err, "nothing took ten seconds"
+    monkeypatch.setattr("linnet.cli.train.EVERY", 0.0)
+    lines = run(*command).err.splitlines()
+    assert [line.rpartition(", ")[0] for line in lines if line.endswith(" s")] == [
+        "linnet: 64 of 5,000 texts searched for names",
+        "linnet: 4,096 of 5,000 texts searched for names",
+        "linnet: tagger: step 1, score 0.4000",
+    ]
+    assert run(*command, "-q").err == ""
 
 
 def test_what_is_refused(run: Run, tmp_path: Path, data: Path, small: KnowledgeBase) -> None:

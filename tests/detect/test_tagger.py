@@ -22,6 +22,7 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.nn.windows import Pieces
 from linnet.pipeline import Pipeline
+from linnet.reporter import Reporter, reporting
 from linnet.text.word_scores import decoded, emissions
 from linnet.text.words import gold_chunks, spans_of
 
@@ -344,6 +345,16 @@ def test_only_names_that_are_asked_for_teach(bert: str, kb: KnowledgeBase, tmp_p
     loaded = Tagger.load(tmp_path / "kept", kb=kb)
     assert (loaded.names, loaded.supervision, loaded.used_dev) == ({"types": ("Drug",)}, "names", False)
     assert found(loaded, docs) == found(tagger, docs)
+
+
+def test_how_far_the_reading_of_texts_is_can_be_heard(kb: KnowledgeBase, bert: str) -> None:
+    told: list[tuple[str, int, int]] = []
+    docs = [Document(str(number), "nothing of it") for number in range(70)]
+    with reporting(Reporter(lambda *news: told.append(news))), pytest.raises(DataError, match="no mention to learn"):
+        fitted(bert, kb, docs, supervision="names")
+    assert told[:2] == [("texts searched for names", done, 70) for done in (64, 70)]
+    assert told[2:72] == [("texts divided into words", done, 70) for done in range(1, 71)]
+    assert told[72:] == [("texts read", done, 70) for done in (64, 70)]
 
 
 def test_a_tagger_that_is_told_the_names_cannot_learn_from_them(bert: str, kb: KnowledgeBase) -> None:

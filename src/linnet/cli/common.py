@@ -34,9 +34,11 @@ __all__ = [
     "check_docs",
     "counter",
     "file_size",
+    "how_far",
     "listen",
     "progress",
     "say_lost",
+    "show_progress",
     "show_version",
     "table",
 ]
@@ -136,7 +138,7 @@ TERMINAL = Reporter(_send_progress, lambda message: logging.getLogger("linnet").
 
 
 @contextmanager
-def _show_progress(show: Callable[[str, int, int], None]) -> Iterator[None]:
+def show_progress(show: Callable[[str, int, int], None]) -> Iterator[None]:
     """Let what is on the terminal hear of progress; not in the context, which a generator would leave behind."""
     _shown.append(show)
     try:
@@ -160,7 +162,7 @@ def counter(
             yield count
     else:
         lines = _Lines(what, before)
-        with _show_progress(lines.within):
+        with show_progress(lines.within):
             yield lines
 
 
@@ -190,7 +192,7 @@ def _bar(what: str, total: int | None, before: int) -> Iterator[Callable[[int], 
         bar.update(task, **fields)
 
     try:
-        with _show_progress(lambda *told: show(within=_within(*told))):
+        with show_progress(lambda *told: show(within=how_far(*told))):
             yield lambda count: show(completed=count, rate=_rate(count - before, start))
     finally:
         bar.stop()
@@ -209,7 +211,7 @@ class _Lines:
 
     def within(self, what: str, done: int, total: int) -> None:
         """Say how far the next ones are, which take long."""
-        self._say(_within(what, done, total))
+        self._say(how_far(what, done, total))
 
     def _say(self, more: str) -> None:
         now = time.monotonic()
@@ -223,7 +225,8 @@ def _rate(count: int, start: float) -> str:
     return f"{rate:,.0f}/s" if rate >= 10 or not count else f"{rate:.2g}/s"
 
 
-def _within(what: str, done: int, total: int) -> str:
+def how_far(what: str, done: int, total: int) -> str:
+    """Say how far a long step is; nothing once it is done."""
     return "" if done == total else f"{done:,} of {total:,} {what}"
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, cast
 
 import typer
 
-from linnet.cli.common import Metrics, Quiet, Verbose, listen
+from linnet.cli.common import Metrics, Quiet, Verbose, how_far, listen, show_progress
 from linnet.cli.inputs import Given, documents, refuse_overwriting
 from linnet.cli.params import collect_changes
 from linnet.cli.times import Time, write_times
@@ -223,15 +223,26 @@ def _unannotated(
 
 
 def _log_progress(news: Iterable[Progress | Done]) -> Iterator[Progress | Done]:
-    """Yield progress and print it to stderr: dev scores always, other steps often only on a terminal."""
+    """Yield progress and print it to stderr: dev scores always, other steps often only on a terminal.
+
+    What a part tells while it prepares its training, or answers for others, is printed now and then.
+    """
     start = said = time.monotonic()
-    for one in news:
-        yield one
-        if isinstance(one, Done):
-            logger.info("%s: %s in %.1f s", one.part, "kept, trained" if one.kept else "trained", one.seconds)
-        elif one.step.score is not None or sys.stderr.isatty() or time.monotonic() - said >= EVERY:
+
+    def show(what: str, done: int, total: int) -> None:
+        nonlocal said
+        if done < total and time.monotonic() - said >= EVERY:
             said = time.monotonic()
-            logger.info("%s", _line(one, said - start))
+            logger.info("%s, %s", how_far(what, done, total), _duration(said - start))
+
+    with show_progress(show):
+        for one in news:
+            yield one
+            if isinstance(one, Done):
+                logger.info("%s: %s in %.1f s", one.part, "kept, trained" if one.kept else "trained", one.seconds)
+            elif one.step.score is not None or sys.stderr.isatty() or time.monotonic() - said >= EVERY:
+                said = time.monotonic()
+                logger.info("%s", _line(one, said - start))
 
 
 def _line(news: Progress, seconds: float) -> str:

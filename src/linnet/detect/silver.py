@@ -30,6 +30,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from linnet.data import Document, Mention, Span
+from linnet.reporter import tell
 from linnet.text.normalise import basic
 from linnet.text.variants import stem
 from linnet.text.words import flat_mentions, spans_of
@@ -70,7 +71,10 @@ def silver(
         rare: number of a word's occurrences, below which nothing is known of it.
     """
     held = {stem_of(name[start:end]) for name in names for start, end in spans_of(name)}
-    read = [_read(doc, mentions) for doc, mentions in zip(docs, found, strict=True)]
+    read = []
+    for doc, mentions in zip(docs, found, strict=True):
+        read.append(_read(doc, mentions))
+        tell("texts divided into words", len(read), len(docs))
     doubtful = _doubtful(read, held, seldom, rare)
     return [_labelled(words, doubtful, held) for words in read]
 

@@ -21,8 +21,9 @@ from linnet.errors import DataError, RecipeError, did_you_mean
 from linnet.frozen import EMPTY, FrozenDict
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Component, Detector, Step
-from linnet.pipeline.component import blind
+from linnet.pipeline.component import batches, blind
 from linnet.pipeline.learner import made_once
+from linnet.reporter import tell
 from linnet.text.chains import Rules
 from linnet.text.windows import Text, Window, read, windows
 from linnet.text.word_pieces import WordPieces
@@ -288,7 +289,11 @@ class Tagger(NetworkComponent[list[Any]], Detector):
         """
         if self.dictionary:
             raise RecipeError("tagger", ["dictionary: false is needed for supervision = 'names', which it would copy"])
-        made = silver(docs, self._names.read(docs), names=(name.text for name in self.kb.names()))
+        found: list[list[Mention]] = []
+        for some in batches(docs):
+            found += self._names.read(some)
+            tell("texts searched for names", len(found), len(docs))
+        made = silver(docs, found, names=(name.text for name in self.kb.names()))
         count = sum(len(doc.mentions or ()) for doc in made)
         logger.info("tagger: %s matches of names teach, in %s texts", f"{count:,}", f"{len(made):,}")
         if count < FEWEST_MATCHES:

@@ -28,7 +28,8 @@ from linnet.nn.encoder import Encoder
 from linnet.nn.texts import token_budget
 from linnet.nn.weights import restore_layers, save_layers
 from linnet.nn.windows import Pieces, embed, mean_of_pieces, run_lstm
-from linnet.pipeline.component import Component, Step, blind
+from linnet.pipeline.component import Component, Step, batches, blind
+from linnet.reporter import tell
 from linnet.text import chains
 from linnet.text.chains import NEVER
 from linnet.text.tagging import CONTINUES, Chunk, Scheme
@@ -297,7 +298,7 @@ def _lowest(network: TaggerNetwork, layers: int) -> Iterator[nn.Parameter]:
 def _examples(tagger: TaggerInTraining, docs: Sequence[Document]) -> Iterator[Example]:
     """Yield the windows of documents, with borders where no mention is cut in two."""
     going_on = np.array([label[0] in CONTINUES for label in tagger.labels])
-    for doc, text in zip(docs, tagger.read(blind(docs, tagger)), strict=True):
+    for doc, text in _texts(tagger, docs):
         labels = labels_of(doc, text.words, tagger.labels, tagger.scheme)
         # is word n in one mention with the word before it?
         joined = np.append((labels >= 0) & going_on[labels.clip(min=0)], False)
@@ -314,6 +315,15 @@ def _examples(tagger: TaggerInTraining, docs: Sequence[Document]) -> Iterator[Ex
                 begin += 1
             if (own[begin:border] != UNKNOWN).any():
                 yield Example(text, window._replace(begin=begin, end=border), own)
+
+
+def _texts(tagger: TaggerInTraining, docs: Sequence[Document]) -> Iterator[tuple[Document, Text]]:
+    """Yield documents with their words and word pieces, and tell how many are read."""
+    done = 0
+    for some in batches(docs):
+        yield from zip(some, tagger.read(blind(some, tagger)), strict=True)
+        done += len(some)
+        tell("texts read", done, len(docs))
 
 
 def _around(joined: npt.NDArray[np.bool_], word: int) -> slice:
