@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -162,3 +163,39 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(
     done = run("kb", *arguments)
     assert (done.code, said in done.err) == (2, True), done.err
     assert mine.read_bytes() == before
+
+
+def test_what_edits_changed_since_a_version(run: Run, mine: Path) -> None:
+    old = KnowledgeBase.open("mine").version
+    run("kb", "add", "mine", "--id", "X:3", "--name", "Heat rash")
+    middle = KnowledgeBase.open("mine").version
+    run("kb", "retire", "mine", "X:1", "--successor", "X:2")
+    run("kb", "retire", "mine", "X:3")
+    told = run("kb", "info", "mine").out.splitlines()
+    assert told[-3].endswith(f"added 1: version {middle}, 11 concepts, 1 new, changed or retired")
+    assert "new, changed or retired" not in told[-4], "all that is in a new file is new"
+    out = run("kb", "info", "mine", "--since", old).out
+    assert "2 new, changed or retired since version" in out
+    for said in ("X:1", "leads to X:2", "Heat rash", "without a successor"):
+        assert said in out
+    rows = [json.loads(line) for line in run("kb", "info", "mine", "--since", middle, "--json").out.splitlines()]
+    assert rows == [
+        {"id": "X:1", "name": "Cold", "retired": True, "successor": "X:2"},
+        {"id": "X:3", "name": "Heat rash", "retired": True, "successor": ""},
+    ]
+    new = KnowledgeBase.open("mine").version
+    assert f"no concept has changed since version {new}" in run("kb", "info", "mine", "--since", new).out
+    assert run("kb", "info", "mine", "--since", new, "--json").out == ""
+    done = run("kb", "info", "mine", "--since", f"{old[:-1]}_")
+    assert (done.code, f"mine.kb never was of this version; did you mean {old!r}?" in done.err) == (2, True)
+    done = run("kb", "info", "mine", "X:2", "--since", old)
+    assert (done.code, "X:2 and --since are two questions" in done.err) == (2, True)
+
+
+def test_what_a_knowledge_base_is_as_json(run: Run, mine: Path) -> None:
+    kb = KnowledgeBase.open("mine")
+    told = json.loads(run("kb", "info", "mine", "--json").out)
+    assert told["history"] == kb.history
+    assert (told["version"], told["concepts"], told["types"]) == (kb.version, 10, kb.types())
+    [line] = run("kb", "info", "mine", "X:2", "--json").out.splitlines()
+    assert json.loads(line)["names"] == [{"text": "Cold"}, {"text": "Common cold"}]

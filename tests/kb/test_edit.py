@@ -362,6 +362,7 @@ def test_changes_since_a_version(path: Path) -> None:
     kb = KnowledgeBase.open(path)
     since = [kb.changed_since(version).tolist() for version in versions]
     assert since == [[7, 8, 9, 10], [7, 8, 9, 10], [7, 9], [], []]
+    assert [entry["changed"] for entry in kb.history] == [0, 1, 2, 2, 0]
     assert kb.changed_since(kb.version).dtype == "int64"
     with pytest.raises(KnowledgeBaseError, match=r"mine\.kb never had the version 'abc'.*build from it anew"):
         kb.changed_since("abc")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from linnet.cli import kb_build, kb_compare, kb_edit
+from linnet.cli import kb_build, kb_compare, kb_edit, kb_info
 from linnet.cli.common import App, AsJson, Quiet, Verbose, file_size, listen, progress, table
 from linnet.cli.terminal import say
 from linnet.errors import LinnetError, did_you_mean
@@ -66,43 +66,7 @@ def list_all(quiet: Quiet = False, verbose: Verbose = False) -> None:
     table(str(kb_folder()), ("name", "concepts", "names", "version", "built", "size"), rows, right=(1, 2, 5))
 
 
-@app.command("info")
-def info(
-    kb: Annotated[str, typer.Argument(help="Name or file.")],
-    concept: Annotated[str | None, typer.Argument(help="An id, HP:0001250: describe this concept instead.")] = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-) -> None:
-    """Describe a knowledge base: counts, types, sources with their licences, history; or one concept of it."""
-    listen(quiet=quiet, verbose=verbose)
-    base = open_kb(kb)
-    if concept is not None:
-        _describe(base, concept)
-        return
-    say(f"{base.path.stem}: {base.path}, {file_size(base.path)}")
-    for key in ("version", "built", "concepts", "names", "retired"):
-        say(f"  {key}: {base.info[key]}")
-    for name, count in base.types().items():
-        say(f"  type {name}: {count}")
-    for source in base.sources:
-        say("  source:")
-        for key, value in source.items():
-            say(f"    {key}: {value}")
-    for entry in base.history:
-        say(f"  {entry['at']}  {entry['action']}: version {entry['version']}, {entry['concepts']} concepts")
-
-
-def _describe(kb: KnowledgeBase, id: str) -> None:
-    found = kb[id]
-    say(f"{found.id}  {found.name}")
-    for name in found.names[1:]:
-        say(f"  {name.scope} name: {name.text}" + (f" ({name.language})" if name.language != "en" else ""))
-    for kind in found.types:
-        say(f"  type: {kind}")
-    for row in kb.parents(found.id).tolist():
-        say(f"  parent: {kb.id(row)}  {kb[row].name}")
-    if found.definition:
-        say(f"  definition: {found.definition}")
+app.command("info")(kb_info.info)
 
 
 @app.command("search")

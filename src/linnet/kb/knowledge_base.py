@@ -265,10 +265,9 @@ class KnowledgeBase:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """The versions this file went through, oldest first."""
-        keys = ("version", "at", "action", "concepts", "names")
-        sql = "SELECT version, at, action, concepts, names FROM history ORDER BY rowid"
-        return [dict(zip(keys, values, strict=True)) for values in self._rows(sql)]
+        """The versions this file went through, oldest first; ``changed`` counts what each added, changed or retired."""
+        keys = ("version", "at", "action", "concepts", "names", "changed")
+        return [dict(zip(keys, values, strict=True)) for values in self._rows(tables.HISTORY)]
 
     def comes_from(self, version: str) -> bool:
         """Return whether this is of `version`, or was before it was edited: concepts keep their rows."""

@@ -22,6 +22,7 @@ __all__ = [
     "ANCESTORS",
     "DAMAGE",
     "DESCENDANTS",
+    "HISTORY",
     "INDEXES",
     "INFO",
     "MUST_WRITE",
@@ -93,6 +94,10 @@ CHILDREN = (
 ANCESTORS = (
     "WITH RECURSIVE above(row) AS (SELECT parent FROM parents WHERE concept = ? UNION "
     "SELECT parent FROM parents JOIN above ON concept = above.row) SELECT row FROM above WHERE row <> ? ORDER BY row"
+)
+HISTORY = (
+    "SELECT version, at, action, concepts, names, "
+    "(SELECT count(*) FROM changes WHERE changes.history = history.rowid) AS number FROM history ORDER BY history.rowid"
 )
 # how many names several concepts have, and the one of them that comes first: a look through an index alone
 SHARED = (
