@@ -54,7 +54,7 @@ def test_one_output_is_replaced_if_the_other_failed(
     pytest.importorskip("openpyxl", reason="the extra xlsx is not installed")
     command = ("link", "-q", note, "--pipeline", recipe, "-o", tmp_path / "a.xlsx", "--html", tmp_path / "a.html")
     with monkeypatch.context() as full:
-        full.setattr("linnet.corpora.sheet.LAST_ROW", 2)
+        full.setattr("linnet.text.workbook.LAST_ROW", 2)
         assert run(*command).code == 2
     assert (tmp_path / "a.html").exists()
     assert run(*command).code == 0

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from linnet.cli import kb_build, kb_compare, kb_edit, kb_info
-from linnet.cli.common import App, AsJson, Quiet, Verbose, file_size, listen, progress, table
+from linnet.cli.common import App, AsJson, Quiet, Verbose, counter, file_size, listen, progress, table
 from linnet.cli.terminal import say
 from linnet.errors import LinnetError, did_you_mean
 from linnet.home import kb_folder
@@ -22,6 +22,7 @@ from linnet.recipes.config import open_kb
 from linnet.retrieve.similar import SIMILAR
 from linnet.retrieve.similar import search as find_similar
 from linnet.vocabularies.export import write_table
+from linnet.vocabularies.sssom import is_sssom, write_sssom
 
 __all__ = ["app"]
 
@@ -118,18 +119,30 @@ def _print_hits(asked: str, gone: Sequence[Retired], hits: Sequence[Hit]) -> Non
 def export(
     kb: Annotated[str, typer.Argument(help="Name or file.")],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="File: .tsv, .csv, .jsonl, .texoo, also .gz; - is standard output.")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File: .tsv, .csv, .xlsx, .jsonl, .texoo, .sssom.tsv, also .gz; - is standard output.",
+        ),
     ],
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Write the concepts of a knowledge base to a file: .jsonl for `--from concepts`, .tsv or .csv for people, .texoo.
+    """Write the concepts of a knowledge base to a file: .jsonl for `--from concepts`, .tsv, .csv or .xlsx for people.
 
-    All but the last keep retired ids, successors and the languages of names; .jsonl keeps their scopes and sources too.
-    None keeps the sources, the history and the rows of the knowledge base.
+    These keep retired ids, successors and the languages of names; .jsonl keeps their scopes and sources too; .texoo
+    keeps names, first types and definitions. None keeps the sources, the history and the rows of the knowledge base.
+    .sssom.tsv holds the cross-references alone, as the Simple Standard for Sharing Ontological Mappings has them.
     """
     listen(quiet=quiet, verbose=verbose)
     base = open_kb(kb)
+    if is_sssom(output):
+        with counter("concepts", total=int(base.info["concepts"]), quiet=quiet) as done:
+            count = write_sssom(base, output, progress=done)
+        if not quiet:
+            say(f"{output}: {count:,} cross-references", error=True)
+        return
     concepts = progress(base.concepts(), what="concepts", total=len(base), quiet=quiet)
     count = write_table(concepts, output)
     if not quiet:

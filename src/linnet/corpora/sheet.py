@@ -12,7 +12,6 @@ if they touched nothing at all, nobody need have read the sheet: mentions stay w
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -24,18 +23,25 @@ from linnet.corpora.mention_table import COLUMNS, ROOM, TABLE, Cell, Column, Row
 from linnet.corpora.names import namer
 from linnet.corpora.said import SAID
 from linnet.data import Document, Rows
-from linnet.errors import DataError, FormatError
+from linnet.errors import FormatError
 from linnet.text.cells import column_places
 from linnet.text.files import shown
-from linnet.text.workbook import Cells, cell_text, column_names, import_openpyxl, sheet_rows
+from linnet.text.workbook import (
+    LAST_ROW,
+    Cells,
+    cell_text,
+    check_room,
+    column_names,
+    escape,
+    import_openpyxl,
+    sheet_rows,
+)
 
 __all__ = ["read", "write"]
 
 MENTIONS, TEXTS, BEFORE = "mentions", "texts", "found"
 TEXT_COLUMNS = ("document", "part", "text")
-LAST_ROW = 1 << 20  # that a sheet of Excel has
 CLIPPED = ("text", "context", "names")  # what a cell need not hold whole, since the texts and the ids are there
-ESCAPES = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)|[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 UNREAD = "This is not read. Write the right concept into right_concept, the mention as the letter has it into text."
 TOLD = {  # columns -> the values that people choose from, if they do, and what they are told
     "correct": (("yes", "no"), "Yes or empty: it is right. No, and right_concept empty: nothing is named here."),
@@ -143,7 +149,7 @@ class _Book:
         """Return a cell that is text, whatever it begins with; none of an empty one, which its column styles."""
         if not value:
             return None
-        cell = self._new(sheet, _escape(value))
+        cell = self._new(sheet, escape(value))
         cell.style, cell.data_type = style, "s"
         return cell
 
@@ -158,8 +164,7 @@ class _Book:
     def _append(self, sheet: Any, cells: list[Any]) -> None:
         """Add a row."""
         self._rows[sheet.title] += 1
-        if self._rows[sheet.title] > LAST_ROW:
-            raise DataError(f"a sheet of Excel has no more than {LAST_ROW:,} rows: write CSV or JSON Lines instead")
+        check_room(self._rows[sheet.title])
         sheet.append(cells)
 
     def close(self) -> None:
@@ -196,19 +201,6 @@ def _letter(place: int) -> str:
 
 def _style(column: Column) -> str:
     return "by hand" if column.by_hand else "wrapped" if column.wrap else "plain"
-
-
-def _escape(text: str) -> str:
-    r"""Return a text as Excel keeps it.
-
-    >>> _escape("a\rb _x000D_")
-    'a_x000D_b _x005F_x000D_'
-    """
-    if len(text) > ROOM:
-        raise DataError(
-            f"{text[:40]!r}… has {len(text):,} characters, more than a cell of Excel holds: write CSV instead"
-        )
-    return ESCAPES.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

@@ -8,24 +8,41 @@ from __future__ import annotations
 import datetime as dt
 import importlib
 import io
+import itertools
 import re
 import zipfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TextIO, TypeAlias, cast
 
-from linnet.errors import FormatError, MissingExtraError
+from linnet.errors import DataError, FormatError, MissingExtraError
 from linnet.reporter import warn
 from linnet.text.files import BOMB_BYTES, BOMB_RATIO, open_bytes, shown
 
-__all__ = ["Cells", "cell_text", "column_names", "import_openpyxl", "is_workbook", "sheet_rows", "unescape"]
+__all__ = [
+    "LAST_ROW",
+    "Cells",
+    "cell_text",
+    "check_room",
+    "column_names",
+    "escape",
+    "import_openpyxl",
+    "is_workbook",
+    "sheet_rows",
+    "unescape",
+    "write_texts",
+]
 
 Cells: TypeAlias = "tuple[int, list[Any]]"  # the number of a row, and what is in it
 
+LAST_ROW = 1 << 20  # that a sheet of Excel has
+CELL = 32_767  # characters that a cell of Excel holds, those beyond U+FFFF counted twice; openpyxl cuts off the rest
+TEXT = "@"  # the format of cells whose content is shown as it is typed
 MOST_COLUMNS = 64  # that are read
 MOST_FILES = 10_000  # in the archive that a workbook is
 DEFLATE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # zipfile unpacks others with no limit of memory
 ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+ESCAPES = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)|[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def is_workbook(path: str | Path) -> bool:
@@ -136,10 +153,83 @@ def cell_text(value: Any, column: str, file: str, number: int) -> str:
     return "" if value is None else str(int(value) if whole else value)
 
 
+def escape(text: str) -> str:
+    r"""Return a text as Excel keeps it: characters that XML has no place for are written as numbers.
+
+    Raises:
+        DataError: it is too long for a cell.
+
+    >>> escape("a\rb _x000D_")
+    'a_x000D_b _x005F_x000D_'
+    """
+    kept = ESCAPES.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
+    if len(kept) > CELL // 2 and (length := len(kept.encode("utf-16-le")) // 2) > CELL:
+        fault = f"has {length:,} characters, more than the {CELL:,} that a cell of Excel holds: write CSV instead"
+        raise DataError(f"{text[:40]!r}… {fault}")
+    return kept
+
+
 def unescape(cell: str) -> str:
-    r"""Return the text that Excel keeps as `cell`: characters that XML has no place for are written as numbers.
+    r"""Return the text that `escape` was given.
 
     >>> unescape("a_x000D_b _x005F_x000D_")
     'a\rb _x000D_'
     """
     return ESCAPED.sub(lambda found: chr(int(found[1], 16)), cell)
+
+
+def check_room(row: int) -> None:
+    """Refuse a row beyond the last one of a sheet.
+
+    Raises:
+        DataError: `row`, counted from one, is beyond it.
+    """
+    if row > LAST_ROW:
+        raise DataError(f"a sheet of Excel has no more than {LAST_ROW:,} rows: write CSV or JSON Lines instead")
+
+
+def write_texts(out: TextIO, title: str, columns: Mapping[str, int], rows: Iterable[Sequence[str]]) -> None:
+    """Write a workbook of one sheet whose cells are all text: nothing is run, and no id becomes a number or a date.
+
+    Args:
+        out: the open file, which has a binary ``buffer``.
+        title: of the sheet.
+        columns: their names, and how many characters wide they are shown.
+        rows: the cells of each; messages name a row by its first.
+
+    Raises:
+        MissingExtraError: openpyxl is not installed.
+        DataError: more rows than a sheet has, or a text that is too long for a cell.
+    """
+    openpyxl = import_openpyxl()
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet(title)
+    for place, width in enumerate(columns.values(), 1):
+        look = sheet.column_dimensions[openpyxl.utils.get_column_letter(place)]
+        look.width, look.number_format = width, TEXT  # what people add stays as they type it, too
+    sheet.freeze_panes = "A2"
+    cells = [openpyxl.cell.WriteOnlyCell(sheet) for _ in columns]
+    for cell in cells:
+        cell.number_format = TEXT
+    try:
+        for number, row in enumerate(itertools.chain([list(columns)], rows), 1):
+            check_room(number)
+            sheet.append(_filled(cells, row, list(columns)))
+    except BaseException:
+        sheet.close()  # what will not be saved
+        raise
+    data = io.BytesIO()
+    book.save(data)
+    out.flush()
+    cast("Any", out).buffer.write(data.getvalue())
+
+
+def _filled(cells: Sequence[Any], row: Sequence[str], columns: Sequence[str]) -> list[Any]:
+    """Return the cells with the texts of a row; those of the row before, which is written, are taken again."""
+    for cell, text, column in zip(cells, row, columns, strict=True):
+        try:
+            cell.value = escape(text)
+        except DataError as error:
+            raise DataError(f"{row[0]}, {column}: {error}") from None
+        cell.data_type = "s"
+    return [cell if text else None for cell, text in zip(cells, row, strict=True)]

@@ -101,7 +101,7 @@ def _read_name(value: Any) -> Name:
     scope = _text(value, "scope") or DEFAULTS.scope
     if scope not in SCOPES:
         raise ValueError(f"the scope {scope!r} is none of {', '.join(SCOPES)}{did_you_mean(scope, SCOPES)}")
-    language = _text(value, "language") or DEFAULTS.language
+    language = _text(value, "language") if "language" in value else DEFAULTS.language
     return Name(_text(value, "text", required=True), scope, language, _text(value, "source"))
 
 

@@ -10,7 +10,7 @@ import re
 
 from linnet.text.wordlists import rows
 
-__all__ = ["curie", "known_form", "of_address"]
+__all__ = ["ADDRESSES", "curie", "known_form", "of_address"]
 
 BEGIN = re.compile(r"https?://(?:www\.)?", re.IGNORECASE)
 OBO = re.compile(r"purl\.obolibrary\.org/obo/([A-Za-z]+)_(\w+)")
@@ -25,6 +25,9 @@ def _prefixes(kind: str) -> dict[str, str]:
 REGISTERED = _prefixes("registered")
 PREFIXES = REGISTERED | _prefixes("spelled")
 PLACES = [(prefix, re.compile(pattern)) for kind, prefix, pattern in _TABLE if kind == "place"]
+
+# prefix -> what the addresses of its ids begin with
+ADDRESSES = {prefix: begin for kind, prefix, begin in _TABLE if kind == "address"}
 
 
 def of_address(address: str) -> str:
