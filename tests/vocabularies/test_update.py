@@ -61,7 +61,7 @@ def test_it_says_what_the_new_one_says(make: Make, seed: int) -> None:
     old = make(*release(chance, 60))
     for _ in range(3):
         new = make(*release(chance, 60))
-        update(old.path, new)
+        update(old.path, new, other=True)
         old = KnowledgeBase.open(old.path)
         assert list(diff(old, new)) == []
         assert (old.info["concepts"], old.info["names"]) == (new.info["concepts"], new.info["names"])
@@ -74,6 +74,10 @@ def test_it_says_what_the_new_one_says(make: Make, seed: int) -> None:
 
 def test_a_dry_run_counts_and_keeps_nothing(make: Make) -> None:
     old, new = make(Concept("X:1", (Name("one"),))), make(Concept("X:2", (Name("two"),)))
+    with pytest.raises(
+        KnowledgeBaseError, match=r"does not know 1 of the 1 concepts of .*, such as X:1: is it another"
+    ):
+        update(old.path, new)
     assert dict(+update(old.path, new, dry_run=True)) == {"added": 1, "retired": 1}
     assert "X:1" in old
 

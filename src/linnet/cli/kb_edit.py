@@ -114,6 +114,7 @@ def update(
     kb: Base,
     new: Annotated[str, typer.Argument(help="What it shall be like: name or file of another knowledge base.")],
     dry_run: DryRun = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Even if most concepts would be retired.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -127,7 +128,7 @@ def update(
     if base.path.samefile(other.path):
         raise LinnetError(f"{kb} and {new} are one file: build the release under another name")
     written = functools.partial(progress, what="concepts", quiet=quiet)
-    counts = update_kb(base.path, other, dry_run=dry_run, progress=written)
+    counts = update_kb(base.path, other, dry_run=dry_run, other=yes, progress=written)
     _say_counts(base.path, counts, dry_run=dry_run, quiet=quiet)
 
 

@@ -28,6 +28,7 @@ def update(
     new: KnowledgeBase,
     *,
     dry_run: bool = False,
+    other: bool = False,
     progress: Callable[[Iterable[str]], Iterable[str]] = iter,
 ) -> Counter[str]:
     """Edit the knowledge base `path` until it says what `new` says of every concept, in one transaction.
@@ -39,13 +40,15 @@ def update(
         path: the file to change.
         new: what it shall be like.
         dry_run: check and count everything, and keep nothing.
+        other: `new` may be another terminology, which lacks most concepts.
         progress: wraps the ids that are written, to show how far it is.
 
     Returns:
         how many concepts were added, changed, restored, retired and redirected (`linnet.kb.edit.Edit`).
 
     Raises:
-        KnowledgeBaseError: one of the two cannot be read or written, or `path` was edited meanwhile.
+        KnowledgeBaseError: one of the two cannot be read or written, `path` was edited meanwhile, or `new` lacks
+            most of its concepts.
 
     >>> import tempfile
     >>> from linnet.kb.build import build
@@ -59,6 +62,12 @@ def update(
     """
     old = KnowledgeBase.open(path)
     gone, changed, added = _differences(old, new)
+    live = int(old.info["concepts"])
+    if len(gone) > live / 2 and not (other or dry_run):
+        raise KnowledgeBaseError(
+            f"{new.path.name} does not know {len(gone):,} of the {live:,} concepts of {path.name}, such as {gone[0]}: "
+            "is it another terminology? Nothing was changed; --yes retires them"
+        )
     with KnowledgeBase.edit(path, dry_run=dry_run) as edit:
         if edit.version != old.version:
             raise KnowledgeBaseError(f"{path} was edited while it was read: update it again")
