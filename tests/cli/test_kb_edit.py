@@ -84,9 +84,9 @@ def test_files_in_one_transaction(run: Run, mine: Path, tmp_path: Path) -> None:
     options = ("--from", "table", "--option", "prefix=N", "--option", "separator=;")
     before = mine.read_bytes()
     done = run("kb", "add", "mine", table, *options, "--dry-run")
-    assert "would have added 1, retired 1" in done.out
+    assert "would have added 1, retired ids 1" in done.out
     assert mine.read_bytes() == before
-    assert "added 1, retired 1; now 11 concepts, 19 names" in run("kb", "add", "mine", table, *options).out
+    assert "added 1, retired ids 1; now 11 concepts, 19 names" in run("kb", "add", "mine", table, *options).out
     kb = KnowledgeBase.open("mine")
     assert kb.row("N:8") == kb.row("N:7") == 10
     assert (kb.sources[1]["vocabulary"], kb.sources[1]["file"]) == ("table", "more.tsv")
@@ -178,6 +178,7 @@ def test_what_edits_changed_since_a_version(run: Run, mine: Path) -> None:
     assert "new, changed or retired" not in told[-4], "all that is in a new file is new"
     out = run("kb", "info", "mine", "--since", old).out
     assert "2 new, changed or retired since version" in out
+    assert run("kb", "info", "mine", "--since", old[:9]).out == out
     for said in ("X:1", "leads to X:2", "Heat rash", "without a successor"):
         assert said in out
     rows = [json.loads(line) for line in run("kb", "info", "mine", "--since", middle, "--json").out.splitlines()]

@@ -126,3 +126,20 @@ def test_what_was_trained_with_it_follows(make: Make, tmp_path: Path) -> None:
         ("hot", ("X:0",)),
         ("itchy spots", ("Y:7",)),
     ]
+
+
+def test_what_was_edited_by_hand_is_named(make: Make) -> None:
+    release = [Concept(f"X:{number}", (Name(f"Name {number}"),)) for number in range(6)]
+    old, new = make(*release), make(*release[:5], Concept("X:5", (Name("Other"),)))
+    with KnowledgeBase.edit(old.path) as edit:
+        edit.add(Concept("LOCAL:1", (Name("Ward fever"),)))
+        edit.add(Concept("X:1", (Name("Ward name"),)))
+    told = r"edited by hand, and now what .* says of them, or retired: 2 \(LOCAL:1, X:1\)"
+    for dry_run in (True, False):
+        with pytest.warns(LinnetWarning, match=told):
+            update(old.path, new, dry_run=dry_run)
+    kb = KnowledgeBase.open(old.path)
+    assert kb.history[-1]["action"] == f"update to {new.path.stem} {new.version}: changed 2, retired 1"
+    assert dict(+update(kb.path, make(*release))) == {
+        "changed": 1
+    }  # X:5, which nobody edited, goes back without a word

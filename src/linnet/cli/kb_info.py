@@ -87,13 +87,15 @@ def _describe(kb: KnowledgeBase, id: str) -> None:
 
 
 def _tell_changes(base: KnowledgeBase, version: str, *, as_json: bool) -> None:
-    """Print the concepts that were added, changed or retired since a version.
+    """Print the concepts that were added, changed or retired since a version, or since the one that begins so.
 
     Raises:
         LinnetError: the file never was of this version.
     """
+    had = [entry["version"] for entry in base.history]
+    begun = {one for one in had if one.startswith(version)}
+    version = begun.pop() if version and len(begun) == 1 else version
     if not base.comes_from(version):
-        had = [entry["version"] for entry in base.history]
         hint = did_you_mean(version, had) or f"; it had {', '.join(had[-3:])}"
         other = "`linnet kb diff` compares it with another file"
         raise LinnetError(f"--since {version}: {base.path.name} never was of this version{hint}; {other}")

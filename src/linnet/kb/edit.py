@@ -31,14 +31,15 @@ __all__ = ["Edit", "edit"]
 
 BEGIN_ALIKE = "SELECT id FROM concepts WHERE id >= ? AND id < ? AND NOT retired LIMIT ?"
 NEAR = 200  # ids among which the one that was meant is looked for
-DONE = ("added", "changed", "restored", "retired", "merged", "redirected")
+DONE = ("added", "changed", "restored", "retired", "merged", "retired ids", "redirected")
 
 
 class Edit:
     """One transaction on a knowledge base, made by `edit`; ``counts`` is complete when it has ended.
 
     ``counts`` holds how many concepts were added, changed, restored (retired ones that live again), retired, merged
-    away, and redirected (retired ones that got another successor); ``restored`` holds ids.
+    away, and redirected (retired ones that got another successor), and how many ``retired ids`` came that never lived
+    here; ``restored`` holds ids.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -53,6 +54,7 @@ class Edit:
         self.restored: list[str] = []
         self._origins: dict[str, str] = {}
         self._sources: list[dict[str, Any]] = []
+        self.why = ""  # what the line of history begins with
 
     # --- the edits
 
@@ -233,7 +235,7 @@ class Edit:
             self.counts["retired"] += 1
         elif known is None:
             self._rows.put_retired(id, successor, concept.names[0].text if concept.names else "")
-            self.counts["retired"] += 1
+            self.counts["retired ids"] += 1
         elif successor not in ("", known):
             self._rows.touch(found[0]) if found else self._rows.touch_retired(id)
             self._rows.run("UPDATE retired SET successor = ? WHERE id = ?", successor, id)
@@ -313,7 +315,7 @@ class Edit:
         self.counts["changed"] = sum(map(self._is_changed, rows))
         if not rows and digest == self._rows.version:
             return False
-        action = ", ".join(f"{what} {self.counts[what]}" for what in DONE if self.counts[what])
+        action = self.why + ", ".join(f"{what} {self.counts[what]}" for what in DONE if self.counts[what])
         self._rows.describe(rows, digest, action=action, sources=self._sources)
         return True
 

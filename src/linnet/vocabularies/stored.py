@@ -22,7 +22,7 @@ from linnet.errors import KnowledgeBaseError
 from linnet.kb import KnowledgeBase
 from linnet.kb.tables import DAMAGE, check_rows, connect, damage_error
 
-__all__ = ["Edges", "Retired", "concepts_by_id", "edges", "retired_by_id", "retired_chains"]
+__all__ = ["Edges", "Retired", "concepts_by_id", "edges", "edited_by_hand", "retired_by_id", "retired_chains"]
 
 LIVE = "SELECT id, definition FROM concepts WHERE NOT retired ORDER BY id"
 # CROSS JOIN keeps the order of the tables, so that everything comes out of indexes and nothing is sorted
@@ -44,6 +44,11 @@ XREFS = (
 )
 RETIRED = "SELECT id, successor, name FROM retired ORDER BY id"
 CHAINS = "SELECT r.id, r.successor FROM retired r CROSS JOIN retired s ON s.id = r.successor"
+# neither when the file was built nor when it became another release (`linnet.vocabularies.update`)
+BY_HAND = (
+    "SELECT DISTINCT c.id FROM changes x JOIN history h ON h.rowid = x.history JOIN concepts c ON c.row = x.concept "
+    "WHERE h.action NOT LIKE 'built%' AND h.action NOT LIKE 'update to %'"
+)
 EDGES = (
     "SELECT p.concept, p.parent FROM parents p JOIN concepts c ON c.row = p.concept "
     "JOIN concepts o ON o.row = p.parent WHERE NOT c.retired AND NOT o.retired ORDER BY p.concept, p.rowid"
@@ -97,6 +102,12 @@ def retired_chains(kb: KnowledgeBase) -> dict[str, str]:
     """Return the retired ids whose successors are retired too, with these; there are few."""
     with _opened(kb) as rows:
         return dict(rows(CHAINS))
+
+
+def edited_by_hand(kb: KnowledgeBase) -> list[str]:
+    """Return the ids of the concepts that edits have added, changed or retired, other than by `linnet kb update`."""
+    with _opened(kb) as rows:
+        return sorted(id for (id,) in rows(BY_HAND))
 
 
 def edges(kb: KnowledgeBase) -> Edges:

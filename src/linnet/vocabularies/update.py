@@ -18,9 +18,12 @@ from typing import Any
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError
 from linnet.kb import KnowledgeBase
-from linnet.vocabularies.stored import concepts_by_id, retired_by_id
+from linnet.reporter import warn
+from linnet.vocabularies.stored import concepts_by_id, edited_by_hand, retired_by_id
 
 __all__ = ["update"]
+
+SHOWN = 5  # ids that a warning names
 
 
 def update(
@@ -34,7 +37,8 @@ def update(
     """Edit the knowledge base `path` until it says what `new` says of every concept, in one transaction.
 
     Concepts that `new` lacks are retired: without a successor, unless `new` knows the id as retired. Ids that only
-    `path` knows as retired stay. The sources of `new` are added to those of `path`.
+    `path` knows as retired stay. The sources of `new` are added to those of `path`. A warning names concepts that were
+    edited by hand and that `new` says something else of, or does not know.
 
     Args:
         path: the file to change.
@@ -61,6 +65,7 @@ def update(
     ([], {'retired': 1, 'changed': 1})
     """
     old = KnowledgeBase.open(path)
+    own = edited_by_hand(old)
     gone, changed, added = _differences(old, new)
     live = int(old.info["concepts"])
     if len(gone) > live / 2 and not (other or dry_run):
@@ -68,7 +73,11 @@ def update(
             f"{new.path.name} does not know {len(gone):,} of the {live:,} concepts of {path.name}, such as {gone[0]}: "
             "is it another terminology? Nothing was changed; --yes retires them"
         )
+    if other_now := sorted({*gone, *changed}.intersection(own)):
+        few = ", ".join(other_now[:SHOWN]) + (", …" if len(other_now) > SHOWN else "")
+        warn(f"edited by hand, and now what {new.path.name} says of them, or retired: {len(other_now):,} ({few})")
     with KnowledgeBase.edit(path, dry_run=dry_run) as edit:
+        edit.why = f"update to {new.path.stem} {new.version}: "
         if edit.version != old.version:
             raise KnowledgeBaseError(f"{path} was edited while it was read: update it again")
         for one in retired_by_id(new):  # before the others: children of what is retired move up, and are set after
