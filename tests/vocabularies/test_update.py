@@ -96,7 +96,7 @@ def test_an_edit_meanwhile_is_not_undone(make: Make, monkeypatch: pytest.MonkeyP
     old, new = make(Concept("X:1", (Name("one"),))), make(Concept("X:1", (Name("uno"),)))
     compare = module._differences
 
-    def edited(*kbs: KnowledgeBase) -> tuple[list[str], set[str], list[str]]:
+    def edited(*kbs: KnowledgeBase) -> object:
         found = compare(*kbs)
         with KnowledgeBase.edit(old.path) as edit:
             edit.add(Concept("X:9", (Name("nine"),)))

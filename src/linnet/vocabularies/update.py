@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError
@@ -66,27 +66,21 @@ def update(
     """
     old = KnowledgeBase.open(path)
     own = edited_by_hand(old)
-    gone, changed, added = _differences(old, new)
-    live = int(old.info["concepts"])
-    if len(gone) > live / 2 and not (other or dry_run):
-        raise KnowledgeBaseError(
-            f"{new.path.name} does not know {len(gone):,} of the {live:,} concepts of {path.name}, such as {gone[0]}: "
-            "is it another terminology? Nothing was changed; --yes retires them"
-        )
-    if other_now := sorted({*gone, *changed}.intersection(own)):
-        few = ", ".join(other_now[:SHOWN]) + (", …" if len(other_now) > SHOWN else "")
-        warn(f"edited by hand, and now what {new.path.name} says of them, or retired: {len(other_now):,} ({few})")
+    found = _differences(old, new)
+    if not (other or dry_run):
+        _refuse_another(old, new, found.gone)
+    _warn_of_lost(new, sorted({*found.gone, *found.changed}.intersection(own)))
     with KnowledgeBase.edit(path, dry_run=dry_run) as edit:
-        edit.why = f"update to {new.path.stem} {new.version}: "
         if edit.version != old.version:
             raise KnowledgeBaseError(f"{path} was edited while it was read: update it again")
+        edit.why = f"update to {new.path.stem} {new.version}: "
         for one in retired_by_id(new):  # before the others: children of what is retired move up, and are set after
             edit.add(Concept(one.id, (Name(one.name),) if one.name else (), replaced_by=one.successor))
-        for id in gone:
+        for id in found.gone:
             edit.add(Concept(id, replaced_by=""))
-        for id in added:  # before any parents are looked up: a retired one would lead to its successor
+        for id in found.added:  # before any parents are looked up: a retired one would lead to its successor
             edit.add(new[id])
-        for id in progress([*edit.restored, *sorted(changed)]):  # what a restored one had is there again
+        for id in progress([*edit.restored, *found.changed]):  # what a restored one had is there again
             edit.replace(new[id])
         for source in new.sources:
             if source not in old.sources:
@@ -94,20 +88,27 @@ def update(
     return edit.counts
 
 
-def _differences(old: KnowledgeBase, new: KnowledgeBase) -> tuple[list[str], set[str], list[str]]:
-    """Return ids: of `old` that `new` does not know, that live in both and differ, and that live in `new` alone."""
-    gone, changed, added = [], set(), []
+class _Differences(NamedTuple):
+    """Ids that live in the old one and that the new one does not know; in both, and differ; in the new one alone."""
+
+    gone: list[str]
+    changed: list[str]
+    added: list[str]
+
+
+def _differences(old: KnowledgeBase, new: KnowledgeBase) -> _Differences:
+    gone, changed, added = _Differences([], [], [])
     lots = enumerate((concepts_by_id(old), concepts_by_id(new), retired_by_id(new)))
     sides = (_marked(side, items) for side, items in lots)
     for id, told in itertools.groupby(heapq.merge(*sides, key=itemgetter(0)), key=itemgetter(0)):
         found = {side: item for _, side, item in told}
         if 0 in found and 1 in found:
-            changed |= set() if _says(found[0]) == _says(found[1]) else {id}
+            changed += [id] if _says(found[0]) != _says(found[1]) else []
         elif 1 in found:
             added.append(id)
         elif 0 in found and 2 not in found:
             gone.append(id)
-    return gone, changed, added
+    return _Differences(gone, changed, added)
 
 
 def _says(concept: Concept) -> Concept:
@@ -119,3 +120,18 @@ def _says(concept: Concept) -> Concept:
 
 def _marked(side: int, items: Iterable[Any]) -> Iterator[tuple[str, int, Any]]:
     return ((item.id, side, item) for item in items)
+
+
+def _refuse_another(old: KnowledgeBase, new: KnowledgeBase, gone: list[str]) -> None:
+    live = int(old.info["concepts"])
+    if len(gone) > live / 2:
+        raise KnowledgeBaseError(
+            f"{new.path.name} does not know {len(gone):,} of the {live:,} concepts of {old.path.name}, such as "
+            f"{gone[0]}: is it another terminology? Nothing was changed; --yes retires them"
+        )
+
+
+def _warn_of_lost(new: KnowledgeBase, own: list[str]) -> None:
+    if own:
+        few = ", ".join(own[:SHOWN]) + (", …" if len(own) > SHOWN else "")
+        warn(f"edited by hand, and now what {new.path.name} says of them, or retired: {len(own):,} ({few})")
