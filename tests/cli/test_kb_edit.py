@@ -119,10 +119,11 @@ def test_it_becomes_its_next_release(run: Run, mine: Path, tmp_path: Path) -> No
     before = KnowledgeBase.open("mine")
     live = int(before.info["concepts"])
     told = f"retired {live - 1}, added 1, changed 1"
-    refused = run("kb", "update", "mine", "next")
+    refused = run("kb", "update", "mine", "next", "--dry-run")
     assert (refused.code, "such as HP:0000118: is it another terminology?" in refused.err) == (2, True), refused.err
-    assert f"would have {told}" in run("kb", "update", "mine", "next", "--dry-run").out
+    assert f"would have {told}" in run("kb", "update", "mine", "next", "--dry-run", "--yes").out
     assert KnowledgeBase.open("mine").version == before.version
+    assert run("kb", "update", "mine", "next").err == refused.err
     assert f"{told}; now 2 concepts, 2 names, version " in run("kb", "update", "mine", "next", "--yes").out
     assert "nothing changed" in run("kb", "diff", "mine", "next").out
     assert run("kb", "update", "mine", "next", "-q").out == ""

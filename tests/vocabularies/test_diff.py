@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,24 +13,13 @@ import pytest
 from linnet.corpora.catalog import read_corpus
 from linnet.corpora.vocabulary import gold_ids
 from linnet.data import Concept, Name
-from linnet.kb import KnowledgeBase
-from linnet.kb.build import build
 from linnet.vocabularies.build import Source, build_from
 from linnet.vocabularies.diff import KINDS, Change, diff, survival
 
-Make = Callable[..., KnowledgeBase]
+from .conftest import Make
+
 ONE = Concept("X:1", (Name("one"), Name("uno", "related")), ("T",), "First.", ("X:0",), ("Y:1",))
 ROOT = Concept("X:0", (Name("root"),))
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Make:
-    count = iter(range(1000))
-
-    def made(*concepts: Concept) -> KnowledgeBase:
-        return build(concepts, tmp_path / f"{next(count)}.kb")
-
-    return made
 
 
 def test_nothing_changed_whatever_the_rows(make: Make) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,20 +21,10 @@ from linnet.vocabularies.diff import diff
 from linnet.vocabularies.stored import retired_by_id
 from linnet.vocabularies.update import update
 
+from .conftest import Make
+
 WORDS = ("renal", "cyst", "short", "finger", "cardiac", "pain", "chronic", "skin", "lesion", "b12")
 TYPES = ("Disease", "Sign", "Chemical")
-
-Make = Callable[..., KnowledgeBase]
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Make:
-    count = iter(range(1000))
-
-    def made(*concepts: Concept) -> KnowledgeBase:
-        return build(concepts, tmp_path / f"{next(count)}.kb")
-
-    return made
 
 
 def release(chance: random.Random, size: int) -> list[Concept]:
@@ -77,8 +66,8 @@ def test_a_dry_run_counts_and_keeps_nothing(make: Make) -> None:
     with pytest.raises(
         KnowledgeBaseError, match=r"does not know 1 of the 1 concepts of .*, such as X:1: is it another"
     ):
-        update(old.path, new)
-    assert dict(+update(old.path, new, dry_run=True)) == {"added": 1, "retired": 1}
+        update(old.path, new, dry_run=True)
+    assert dict(+update(old.path, new, dry_run=True, other=True)) == {"added": 1, "retired": 1}
     assert "X:1" in old
 
 
@@ -94,7 +83,7 @@ def test_sources_of_the_new_one_are_cited_once(tmp_path: Path) -> None:
 
 def test_an_edit_meanwhile_is_not_undone(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = make(Concept("X:1", (Name("one"),))), make(Concept("X:1", (Name("uno"),)))
-    compare = module._differences
+    compare = module._compare
 
     def edited(*kbs: KnowledgeBase) -> object:
         found = compare(*kbs)
@@ -102,7 +91,7 @@ def test_an_edit_meanwhile_is_not_undone(make: Make, monkeypatch: pytest.MonkeyP
             edit.add(Concept("X:9", (Name("nine"),)))
         return found
 
-    monkeypatch.setattr(module, "_differences", edited)
+    monkeypatch.setattr(module, "_compare", edited)
     with pytest.raises(KnowledgeBaseError, match="was edited while it was read: update it again"):
         update(old.path, new)
     assert "X:9" in KnowledgeBase.open(old.path)
@@ -129,17 +118,20 @@ def test_what_was_trained_with_it_follows(make: Make, tmp_path: Path) -> None:
 
 
 def test_what_was_edited_by_hand_is_named(make: Make) -> None:
-    release = [Concept(f"X:{number}", (Name(f"Name {number}"),)) for number in range(6)]
-    old, new = make(*release), make(*release[:5], Concept("X:5", (Name("Other"),)))
+    release = [Concept(f"X:{number}", (Name(f"Name {number}"),)) for number in range(8)]
+    retired = Concept("X:2", replaced_by="X:0")
+    old, new = make(*release), make(release[0], release[1], retired, *release[3:7], Concept("X:7", (Name("Other"),)))
     with KnowledgeBase.edit(old.path) as edit:
         edit.add(Concept("LOCAL:1", (Name("Ward fever"),)))
-        edit.add(Concept("X:1", (Name("Ward name"),)))
-    told = r"edited by hand, and now what .* says of them, or retired: 2 \(LOCAL:1, X:1\)"
+        for id in ("X:1", "X:2"):
+            edit.add(Concept(id, (Name("Ward name"),)))
+        edit.retire("X:3")
+        edit.replace(Concept("X:4", (Name("Name four"),)))
+        edit.replace(release[4])  # as it was
+    told = r"edited by hand, and of which .* says something else, or nothing: 4 \(LOCAL:1, X:1, X:2, X:3\)"
     for dry_run in (True, False):
         with pytest.warns(LinnetWarning, match=told):
             update(old.path, new, dry_run=dry_run)
     kb = KnowledgeBase.open(old.path)
-    assert kb.history[-1]["action"] == f"update to {new.path.stem} {new.version}: changed 2, retired 1"
-    assert dict(+update(kb.path, make(*release))) == {
-        "changed": 1
-    }  # X:5, which nobody edited, goes back without a word
+    assert kb.history[-1]["action"] == f"update to {new.path.stem} {new.version}: changed 2, restored 1, retired 2"
+    assert not +update(kb.path, new), "nothing is left to warn of"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ from linnet.text.normalise import basic
 __all__ = ["Aliases", "Key"]
 
 SHOWN = 5  # ids that a warning names
+_TOLD: WeakKeyDictionary[KnowledgeBase, set[str]] = WeakKeyDictionary()  # ids that were warned of, by open file
 Key = tuple[str, int]  # an alias, in normal form if not told otherwise, and a concept's row, -1 = none
 
 
@@ -110,7 +112,7 @@ class Aliases:
         """
         lost: set[str] = set()
         rows = {row: row if row < 0 else _row_now(kb, kb.id(row), lost) for _, row in self.keys}
-        _tell_lost(kb.path.name, kb.version, tuple(sorted(lost)))
+        _tell_lost(kb, lost)
         seen: Counter[tuple[str, Key]] = Counter()
         for doc, counts in self.counts.items():
             for place, count in counts.items():
@@ -154,7 +156,7 @@ class Aliases:
         except (OSError, UnicodeDecodeError) as error:
             raise FormatError(path, f"cannot be read: {error}; train again") from error
         if not partly:
-            _tell_lost(kb.path.name, kb.version, tuple(sorted(lost)))
+            _tell_lost(kb, lost)
         return cls.counted(seen)
 
 
@@ -182,11 +184,14 @@ def _row_now(kb: KnowledgeBase, id: str, lost: set[str]) -> int | None:
         return None
 
 
-@functools.cache
-def _tell_lost(kb: str, version: str, lost: tuple[str, ...]) -> None:  # noqa: ARG001 - once for each version
-    if lost:
-        few = ", ".join(lost[:SHOWN]) + (", …" if len(lost) > SHOWN else "")
-        warn(f"{kb} retired concepts without a successor; what was learned of them is left out: {len(lost):,} ({few})")
+def _tell_lost(kb: KnowledgeBase, lost: set[str]) -> None:
+    """Warn of concepts that were retired without a successor; of each once, as several parts have learned of it."""
+    told = _TOLD.setdefault(kb, set())
+    if new := sorted(lost - told):
+        told.update(new)
+        few = ", ".join(new[:SHOWN]) + (", …" if len(new) > SHOWN else "")
+        fault = "retired concepts without a successor; what was learned of them is left out"
+        warn(f"{kb.path.name} {fault}: {len(new):,} ({few})")
 
 
 def _read(path: Path, kb: KnowledgeBase, lost: set[str], *, partly: bool) -> Iterator[tuple[tuple[str, Key], int]]:

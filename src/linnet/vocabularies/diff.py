@@ -19,7 +19,7 @@ from linnet.errors import UnknownConceptError
 from linnet.kb import KnowledgeBase
 from linnet.vocabularies.stored import concepts_by_id, retired_by_id
 
-__all__ = ["KINDS", "Change", "Survival", "diff", "survival"]
+__all__ = ["KINDS", "Change", "Pair", "Survival", "diff", "pairs", "survival"]
 
 KINDS: Mapping[str, str] = {
     "added": "live only in the new one",
@@ -49,6 +49,15 @@ class Change(NamedTuple):
     after: tuple[str, ...] = ()
 
 
+class Pair(NamedTuple):
+    """The live concept of an id in the old and in the new one, and whether the new one knows the id as retired."""
+
+    id: str
+    was: Concept | None
+    now: Concept | None
+    retired: bool
+
+
 def diff(old: KnowledgeBase, new: KnowledgeBase) -> Iterator[Change]:
     """Yield the changes from `old` to `new`, concept by concept in the order of ids.
 
@@ -63,6 +72,24 @@ def diff(old: KnowledgeBase, new: KnowledgeBase) -> Iterator[Change]:
     ...     [change.kind for change in diff(old, new)]
     ['renamed', 'names added']
     """
+    for id, was, now, retired in pairs(old, new):
+        if was is not None and now is not None:
+            yield from _changes(was, now)
+        elif now is not None:
+            yield Change("added", id, now.name)
+        elif was is not None and not retired:
+            yield Change("removed", id, was.name)
+        elif was is not None:
+            successor = _leads_to(new, id)
+            yield Change("retired", id, was.name, after=(successor,) if successor else ())
+
+
+def pairs(old: KnowledgeBase, new: KnowledgeBase) -> Iterator[Pair]:
+    """Yield what two knowledge bases say of each id that lives in one of them or is retired in `new`, by id.
+
+    Raises:
+        KnowledgeBaseError: a file is damaged, or was replaced since it was opened.
+    """
     # what the two say of one id comes together: live in the old, live in the new, retired in the new
     sides = (
         _marked(side, items)
@@ -70,16 +97,7 @@ def diff(old: KnowledgeBase, new: KnowledgeBase) -> Iterator[Change]:
     )
     for id, told in itertools.groupby(heapq.merge(*sides, key=itemgetter(0)), key=itemgetter(0)):
         found = {side: item for _, side, item in told}
-        was, now = found.get(0), found.get(1)
-        if was is not None and now is not None:
-            yield from _changes(was, now)
-        elif now is not None:
-            yield Change("added", id, now.name)
-        elif was is not None and 2 not in found:
-            yield Change("removed", id, was.name)
-        elif was is not None:
-            successor = _leads_to(new, id)
-            yield Change("retired", id, was.name, after=(successor,) if successor else ())
+        yield Pair(id, found.get(0), found.get(1), 2 in found)
 
 
 def _marked(side: int, items: Iterable[Any]) -> Iterator[tuple[str, int, Any]]:

@@ -104,10 +104,10 @@ def retired_chains(kb: KnowledgeBase) -> dict[str, str]:
         return dict(rows(CHAINS))
 
 
-def edited_by_hand(kb: KnowledgeBase) -> list[str]:
+def edited_by_hand(kb: KnowledgeBase) -> set[str]:
     """Return the ids of the concepts that edits have added, changed or retired, other than by `linnet kb update`."""
     with _opened(kb) as rows:
-        return sorted(id for (id,) in rows(BY_HAND))
+        return {id for (id,) in rows(BY_HAND)}
 
 
 def edges(kb: KnowledgeBase) -> Edges:

@@ -6,20 +6,19 @@ beside it, projects of the workbench. A file that is built anew has other rows a
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError
 from linnet.kb import KnowledgeBase
 from linnet.reporter import warn
-from linnet.vocabularies.stored import concepts_by_id, edited_by_hand, retired_by_id
+from linnet.vocabularies.diff import pairs
+from linnet.vocabularies.stored import edited_by_hand, retired_by_id
 
 __all__ = ["update"]
 
@@ -38,7 +37,7 @@ def update(
 
     Concepts that `new` lacks are retired: without a successor, unless `new` knows the id as retired. Ids that only
     `path` knows as retired stay. The sources of `new` are added to those of `path`. A warning names concepts that were
-    edited by hand and that `new` says something else of, or does not know.
+    edited by hand and of which `new` says something else, or nothing.
 
     Args:
         path: the file to change.
@@ -66,10 +65,10 @@ def update(
     """
     old = KnowledgeBase.open(path)
     own = edited_by_hand(old)
-    found = _differences(old, new)
-    if not (other or dry_run):
+    found = _compare(old, new)
+    if not other:
         _refuse_another(old, new, found.gone)
-    _warn_of_lost(new, sorted({*found.gone, *found.changed}.intersection(own)))
+    _warn_of_lost(new, sorted(own.intersection(itertools.chain(*found))))
     with KnowledgeBase.edit(path, dry_run=dry_run) as edit:
         if edit.version != old.version:
             raise KnowledgeBaseError(f"{path} was edited while it was read: update it again")
@@ -78,7 +77,7 @@ def update(
             edit.add(Concept(one.id, (Name(one.name),) if one.name else (), replaced_by=one.successor))
         for id in found.gone:
             edit.add(Concept(id, replaced_by=""))
-        for id in found.added:  # before any parents are looked up: a retired one would lead to its successor
+        for id in progress(found.added):  # before parents are looked up: a retired one would lead to its successor
             edit.add(new[id])
         for id in progress([*edit.restored, *found.changed]):  # what a restored one had is there again
             edit.replace(new[id])
@@ -89,26 +88,25 @@ def update(
 
 
 class _Differences(NamedTuple):
-    """Ids that live in the old one and that the new one does not know; in both, and differ; in the new one alone."""
+    """Ids: live in the old one and unknown, or retired, in the new one; live in both, and differing; new."""
 
     gone: list[str]
+    retired: list[str]
     changed: list[str]
     added: list[str]
 
 
-def _differences(old: KnowledgeBase, new: KnowledgeBase) -> _Differences:
-    gone, changed, added = _Differences([], [], [])
-    lots = enumerate((concepts_by_id(old), concepts_by_id(new), retired_by_id(new)))
-    sides = (_marked(side, items) for side, items in lots)
-    for id, told in itertools.groupby(heapq.merge(*sides, key=itemgetter(0)), key=itemgetter(0)):
-        found = {side: item for _, side, item in told}
-        if 0 in found and 1 in found:
-            changed += [id] if _says(found[0]) != _says(found[1]) else []
-        elif 1 in found:
-            added.append(id)
-        elif 0 in found and 2 not in found:
-            gone.append(id)
-    return _Differences(gone, changed, added)
+def _compare(old: KnowledgeBase, new: KnowledgeBase) -> _Differences:
+    found = _Differences([], [], [], [])
+    for id, was, now, retired in pairs(old, new):
+        if was is not None and now is not None:
+            if _says(was) != _says(now):
+                found.changed.append(id)
+        elif now is not None:
+            found.added.append(id)
+        elif was is not None:
+            (found.retired if retired else found.gone).append(id)
+    return found
 
 
 def _says(concept: Concept) -> Concept:
@@ -116,10 +114,6 @@ def _says(concept: Concept) -> Concept:
     unordered = (concept.types, concept.parents, concept.xrefs)
     types, parents, xrefs = (tuple(sorted(some)) for some in unordered)
     return replace(concept, types=types, parents=parents, xrefs=xrefs)
-
-
-def _marked(side: int, items: Iterable[Any]) -> Iterator[tuple[str, int, Any]]:
-    return ((item.id, side, item) for item in items)
 
 
 def _refuse_another(old: KnowledgeBase, new: KnowledgeBase, gone: list[str]) -> None:
@@ -134,4 +128,4 @@ def _refuse_another(old: KnowledgeBase, new: KnowledgeBase, gone: list[str]) -> 
 def _warn_of_lost(new: KnowledgeBase, own: list[str]) -> None:
     if own:
         few = ", ".join(own[:SHOWN]) + (", …" if len(own) > SHOWN else "")
-        warn(f"edited by hand, and now what {new.path.name} says of them, or retired: {len(own):,} ({few})")
+        warn(f"edited by hand, and of which {new.path.name} says something else, or nothing: {len(own):,} ({few})")
