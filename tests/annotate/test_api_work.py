@@ -20,6 +20,7 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.recipes.config import load
 from linnet.recipes.saving import save
+from linnet.vocabularies.update import update
 from tests.annotate.api import Person, Site, listen
 from tests.annotate.desk import AGAIN, DOC, FITS, GUESSES, TEXT
 from tests.conftest import CONCEPTS
@@ -488,6 +489,28 @@ def test_a_knowledge_base_that_was_edited_is_opened_again(site: Site, root: Pers
     assert root.post(f"/projects/{project}/candidates", ask, 200)["candidates"][0]["id"] == "X:4711"
     made.close()
     made.path.unlink()
+
+
+def test_a_project_follows_its_knowledge_base_to_the_next_release(site: Site, root: Person) -> None:
+    made = build([Concept("X:8", (Name("Ague"),)), Concept("X:9", (Name("Gout"),))], kb_folder() / "ours.kb")
+    concepts = (
+        Concept("X:8", (Name("Fever"),)),
+        Concept("Y:1", (Name("Gouty arthritis"),)),
+        Concept("X:9", replaced_by="Y:1"),
+    )
+    release = build(concepts, kb_folder() / "ours-2.kb")
+    project = site.project(root, kb="ours")
+    [doc] = root.post(f"/projects/{project}/pastes", {"text": "Gouty arthritis."})["added"]
+    before = root.get("/kb/ours")["version"]
+    assert root.get(f"/kb/{before}/concepts/X:9")["name"] == "Gout"
+    update(made.path, release)
+    assert root.get("/kb/ours")["version"] not in (before, release.version)
+    assert root.get(f"/kb/{before}/concepts/X:9")["name"] == "Gouty arthritis"
+    ask = {"document": doc, "parts": [[0, 15]]}
+    assert root.post(f"/projects/{project}/candidates", ask, 200)["candidates"][0]["id"] == "Y:1"
+    for one in (made, release):
+        one.close()
+        one.path.unlink()
 
 
 def test_a_model_that_learned_from_a_peer_gives_no_candidates(
