@@ -25,7 +25,7 @@ from linnet.corpora.catalog import CORPORA, Corpus
 from linnet.corpora.conversion_losses import CARRIED, KINDS
 from linnet.pipeline.learner import HANDED_IN
 from linnet.recipes.config import COMPONENTS, read_recipe, recipes
-from linnet.train.args import TrainArgs
+from linnet.train.args import PartArgs, TrainArgs
 from linnet.vocabularies import UNTESTED, VOCABULARIES
 from linnet.vocabularies.options import options_of
 
@@ -108,14 +108,14 @@ def training() -> str:
     ]
     for title, told in {"Every network": TrainArgs, **_told_networks()}.items():
         lines.append(f"## {title}\n\nClass `{told.__module__}.{told.__name__}`.\n")
-        said = _arguments(told)
+        said = _arguments(told) | _arguments(PartArgs)
+        own = {key: item for key, item in told.model_fields.items() if key not in PartArgs.model_fields}
+        known = own if told is not TrainArgs else {**own, **PartArgs.model_fields}
         loop = [f"`{key} = {value!r}`" for key, value in getattr(told, "LOOP", {}).items()]
         lines += [f"Other defaults than above: {', '.join(loop)}.\n"] if loop else []
         lines.append("| field | default | what it is |\n|---|---|---|")
         lines += [
-            f"| `{key}` | `{item.default!r}` | {_cell(said[key])} |"
-            for key, item in told.model_fields.items()
-            if key != "stage"
+            f"| `{key}` | `{item.default!r}` | {_cell(said[key])} |" for key, item in known.items() if key != "stage"
         ]
         lines.append("")
     return "\n".join(lines)

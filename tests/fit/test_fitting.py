@@ -336,6 +336,18 @@ class Silent(Counted):
         return None
 
 
+@pytest.mark.parametrize(("asked", "times"), [(True, 2), (3, 3), (10, 10)])
+def test_a_table_says_how_often_a_network_is_trained_again(asked: bool | int, times: int) -> None:
+    silent, last = Silent("silent", 2), Counted("last", 2)
+    docs = [Document(f"d{number}", "x") for number in range(60)]
+    chain, done = Pipeline(silent, last), [Task((0,), "silent", {"cross_fit": asked}), Task((1,), "last")]
+    for place, task in enumerate(done):
+        list(fit_part(chain, task, docs, (), done=done[:place]))
+    again = silent.runs[1:]
+    assert len(again) == times
+    assert sorted(id for run in again for id in {doc.id for doc in docs} - run) == sorted(doc.id for doc in docs)
+
+
 @pytest.mark.parametrize("folds", [0, 2])
 def test_networks_are_trained_again_as_often_as_they_say_or_refused(folds: int) -> None:
     silent, last = Silent("silent", folds), Counted("last", 2)

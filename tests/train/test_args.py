@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from linnet.errors import RecipeError
-from linnet.train.args import Every, TrainArgs, factor
+from linnet.train.args import Every, PartArgs, TrainArgs, factor
 
 RIGHT: dict[str, Any] = {
     "epochs": 5, "batch": 16, "lr": 1, "schedule": "cosine", "warmup": 0.1, "weight_decay": 0, "clip": 0,
@@ -49,6 +49,14 @@ WRONG: dict[str, list[Any]] = {
 def test_wrong_values_are_refused(name: str, value: Any) -> None:
     with pytest.raises(RecipeError, match=rf"^training arguments: 1 problem\n  {name}: expected .*, found "):
         TrainArgs(**{name: value})
+
+
+@pytest.mark.parametrize("value", [0, 1, 11, 2.5, "halves", None])
+def test_parts_of_cross_fitting_are_checked(value: Any) -> None:
+    expected = "cross_fit: expected true, false, or a number of parts from 2 to 10, found"
+    with pytest.raises(RecipeError, match=expected):
+        PartArgs.split({"cross_fit": value})
+    assert PartArgs.split({"cross_fit": 5})[0].cross_fit == 5
 
 
 def test_all_wrong_fields_are_named_at_once() -> None:

@@ -30,9 +30,6 @@ class TaggerArgs(PartArgs):
         head_lr_multiplier: how many times the learning rate of the encoder the layers around it have, which begin with
             nothing.
         frozen: layers of the encoder from below that do not learn, its embeddings included; 0 = all learn.
-        cross_fit: whether it is trained again, on each half of the documents, so that what learns behind it sees the
-            mentions that it finds in documents new to it. False takes half of the time: later parts learn from mentions
-            that are right more often than they will be.
     """
 
     SOURCE: ClassVar[str] = "tagger"
@@ -46,4 +43,3 @@ class TaggerArgs(PartArgs):
     encoder_dropout: float = Field(default=0.0, ge=0, le=0.9)
     head_lr_multiplier: float = Field(default=10.0, ge=0, le=1000)
     frozen: NonNegativeInt = 0
-    cross_fit: bool = True

@@ -4,7 +4,8 @@ A part that learns from what earlier parts say must not see what they say of doc
 that knows the aliases of a document finds everything in it. So the training documents are divided into folds, and what
 stands before a part answers for each fold with parts that have not seen it (`CrossFitted`): those that can
 (`Learner.without`) leave the fold's documents out, others are trained again on the rest. Networks take too long for
-that: they are trained again ``FOLDS`` times, and what else such a part knows is left out fold by fold.
+that: they are trained again ``FOLDS`` times, or as often as ``cross_fit`` of their table says, and what else such a
+part knows is left out fold by fold.
 
 Finished parts are kept beside the output folder until all are done (`linnet.fit.store`), so that an interrupted
 training can resume. Networks have their own training loop, which `fit_part` calls.
@@ -28,7 +29,7 @@ from linnet.fit.curve import CURVE, Curve
 from linnet.fit.plan import Task, annotated, learner_at, part_at, with_part
 from linnet.fit.preflight import check_teachable, shared
 from linnet.fit.store import Finished, corpus_version, first_process
-from linnet.fit.unseen import enough_dev, fold_of
+from linnet.fit.unseen import enough_dev, fold_of, times_again
 from linnet.home import read_json, real_path
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
@@ -192,13 +193,13 @@ class _CrossFitting:
         A stage that learned from no document is not repeated: the next stage starts from its result.
         """
         task, made = self.done[number], []
-        stages = self._stages(number, part)
-        for out in range(part.FOLDS):
-            rest = [doc for doc in self.docs if self.places[doc.id] % part.FOLDS != out]
+        stages, times = self._stages(number, part), times_again(part, task)
+        for out in range(times):
+            rest = [doc for doc in self.docs if self.places[doc.id] % times != out]
             if not rest or len(rest) == len(self.docs) or not stages:
                 made.append(part)
                 continue
-            logger.info("%s: trained again without part %d of %d of the documents", task.name, out + 1, part.FOLDS)
+            logger.info("%s: trained again without part %d of %d of the documents", task.name, out + 1, times)
             fewer = with_part(self.pipeline, task.place, cast("Component", copy.copy(part)))
             for stage in stages:
                 folder = self.checkpoints / f"{self.done[stage].folder}.{out}" if self.checkpoints else None

@@ -10,8 +10,9 @@ from linnet.errors import LinnetError
 from linnet.fit.plan import Task, learner_at, must_have_dev
 from linnet.pipeline import Pipeline
 from linnet.pipeline.confidence import FEW
+from linnet.pipeline.learner import Learner
 
-__all__ = ["enough_dev", "fold_of"]
+__all__ = ["enough_dev", "fold_of", "times_again"]
 
 
 def fold_of(id: str, folds: int) -> int:
@@ -22,6 +23,12 @@ def fold_of(id: str, folds: int) -> int:
     """
     digest = hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") % folds
+
+
+def times_again(part: Learner, task: Task) -> int:
+    """Return how often cross-fitting trains a part again that `task` has trained; 0 = once for each fold."""
+    asked = task.args.get("cross_fit", True)
+    return asked if part.FOLDS and not isinstance(asked, bool) else part.FOLDS
 
 
 def enough_dev(
@@ -59,10 +66,10 @@ def enough_dev(
 
 def _can_answer(pipeline: Pipeline, docs: Sequence[Document], earlier: Sequence[Task], folds: int) -> bool:
     """Return whether earlier parts can be trained again such that, for each document, one has not seen it."""
-    parts = [learner_at(pipeline, task.place) for task in earlier]
-    if any(part.NETWORK and not part.FOLDS for part in parts):
+    parts = [(learner_at(pipeline, task.place), task) for task in earlier]
+    if any(part.NETWORK and not part.FOLDS for part, _ in parts):
         return False
     if not all(task.args.get("cross_fit", True) for task in earlier):
         return False
-    divided = [folds, *(part.FOLDS for part in parts if part.FOLDS)] if parts else []
+    divided = [folds, *filter(None, (times_again(part, task) for part, task in parts))] if parts else []
     return all(len({fold_of(doc.id, folds) % count for doc in docs}) > 1 for count in divided)
