@@ -348,6 +348,20 @@ def test_a_recipe_as_toml_is_the_same(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("split", ["dev", "cv"])
+def test_parts_choose_on_the_share_that_the_recipe_keeps(make: Any, tmp_path: Path, split: str) -> None:
+    train = [replace(doc, text=f"Seizure {doc.id}.") for doc in documents(range(30))]
+    search = make(split=split, train=train, dev=documents(range(100, 120)) if split == "dev" else [])
+    recipe = Path(search.source)
+    recipe.write_text(f"dev_share = 0.2\n{recipe.read_text()}")
+    list(tune(replace(search), tmp_path / "out", trials=1))
+    assert len(RUNS) == (1 if split == "dev" else 3)
+    for _, learned, chosen_on in RUNS:
+        assert chosen_on
+        assert chosen_on | learned <= {doc.id for doc in train}
+        assert not chosen_on & learned
+
+
+@pytest.mark.parametrize("split", ["dev", "cv"])
 def test_texts_without_annotation_are_learned_from_and_not_scored(make: Any, tmp_path: Path, split: str) -> None:
     search = make(split=split, texts=[Document("text", "Nobody has read this.")])
     assert next(tune(search, tmp_path / "out", trials=1)).score == pytest.approx(0.4)

@@ -5,11 +5,13 @@ the choice holds them. The study is a file, so an interrupted search resumes wit
 have had. It belongs to one recipe, corpus, knowledge base, score and seed.
 
 A trial is scored on documents it has not learned from: on the dev documents, which then nothing chooses on, or by
-cross-validation on the training documents, each third by a pipeline that learned from the other two.
+cross-validation on the training documents, each third by a pipeline that learned from the other two. What chooses for
+itself does so on the share of the training documents that ``dev_share`` of the recipe keeps.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import time
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from linnet import __version__
+from linnet.corpora.splits import with_dev
 from linnet.data import Document
 from linnet.errors import DataError, LinnetError, PipelineError, RecipeError, TrainingError
 from linnet.evaluate import Options, evaluate
@@ -112,7 +115,7 @@ class Search:
             raise LinnetError(f"no documents with gold mentions to score on with split {self.split!r}")
         pipeline = load(self.source, kb=self.kb, changes=self.changes)
         names = must_have_dev(pipeline, tasks(pipeline, self.recipe.train, source=self.source))
-        if self.split == "dev" and names:
+        if self.split == "dev" and names and not self.recipe.dev_share:
             problem = f"{names[0]} learns from the dev documents that trials are scored on; use --split cv"
             raise RecipeError(self.source, [f"train: {problem}"])
         if "concepts" not in pipeline.gives and not self.score.rpartition(".")[2].startswith("recall"):
@@ -146,14 +149,15 @@ class Search:
 
     def _divide(self) -> Iterator[tuple[Sequence[Document], Sequence[Document], Sequence[Document]]]:
         """Yield documents to learn from, to choose on, to link."""
+        keep = functools.partial(with_dev, share=self.recipe.dev_share, seed=self.recipe.seed)
         if self.split == "dev":
-            yield self.train, (), self.dev
+            yield *keep(self.train, ()), self.dev
             return
         places = [fold_of(doc.id, THIRDS) for doc in self.train]
         for third in sorted(set(places)):
             pairs = list(zip(self.train, places, strict=True))
             rest = [doc for doc, place in pairs if place != third]
-            yield rest, self.dev, [doc for doc, place in pairs if place == third]
+            yield *keep(rest, self.dev), [doc for doc, place in pairs if place == third]
 
     def own(self) -> dict[str, Any]:
         """Return the values that the recipe itself has, where they can be chosen, as the study holds them."""
