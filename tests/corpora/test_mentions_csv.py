@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tests.strategies import parts, placed
 
 from linnet.corpora.mentions_csv import COLUMNS, DOCUMENT_TEXT, read, read_mentions, write
-from linnet.data import Document, Mention, Span
+from linnet.data import Concept, Document, Mention, Name, Span
 from linnet.errors import DataError, FormatError, LinnetError
+from linnet.kb.build import build
 
 
 def made(folder: Path, content: str | bytes, name: str = "m.csv") -> Path:
@@ -266,3 +267,26 @@ def test_corrections_count_in_a_file_that_is_read_alone(tmp_path: Path) -> None:
         Mention(0, 4, source="gold", concepts=("X:2", "X:3")),
         Mention(8, 13, concepts=("X:4",)),
     )
+
+
+def test_ids_of_a_knowledge_base_that_look_like_those_of_others_stay(tmp_path: Path) -> None:
+    kb = build([Concept(id, (Name(id),)) for id in ("C0018923", "C0018681", "MESH:D005334")], tmp_path / "own.kb")
+    doc = Document("1", "fits, fever, ache", mentions=(Mention(0, 4, concepts=("C0018923",)),))
+    bare = replace(doc, mentions=None)
+    path = made(tmp_path, written([doc], texts=False))
+    assert list(read_mentions(path, [bare])) == [doc]
+    accepted = Mention(0, 4, source="gold", concepts=("C0018923",))
+    said = "document,start,end,text,concepts,right_concept\n1,0,4,fits,C0018923,\n1,6,11,fever,D005334,\n"
+    path = made(tmp_path, f"{said}1,13,17,ache,X:1,C0018681\n")
+    [found] = read_mentions(path, [bare], corrected=True, kb=kb)
+    assert found.mentions == (
+        accepted,
+        Mention(6, 11, source="gold", concepts=("MESH:D005334",)),
+        Mention(13, 17, source="gold", concepts=("C0018681",)),
+    )
+
+
+def test_what_is_formed_like_what_was_linked_is_an_id_as_it_is(tmp_path: Path) -> None:
+    said = "document,start,end,concepts,right_concept,source\n7,0,4,C0018923,,pred\n7,5,11,C0018923,C0018681,pred\n"
+    [doc] = read_mentions(made(tmp_path, said), [LETTER.bare()], corrected=True)
+    assert [mention.concepts for mention in doc.mentions or ()] == [("C0018923",), ("C0018681",)]

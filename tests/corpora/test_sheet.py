@@ -270,6 +270,12 @@ def test_what_is_formed_like_the_ids_of_a_sheet_is_one(corrected: Callable[..., 
         corrected(put(2, right_concept="CD4"), docs=[doc])
 
 
+def test_ids_that_look_like_those_of_others_stay(corrected: Callable[..., list[Document]]) -> None:
+    found = (Mention(16, 20, concepts=("C0018923",)), Mention(26, 30, concepts=("D005334",), source="gold"))
+    [doc] = corrected(put(2, correct="yes"), docs=(replace(DOC, mentions=found),))
+    assert answers(doc) == [("fits", ("C0018923",), None), ("MAR1", ("D005334",), None)]
+
+
 def test_a_name_may_stand_beside_its_id(corrected: Callable[..., list[Document]], kb: KnowledgeBase) -> None:
     beside = (
         put(2, right_concept="HP:0002069 Tonic-clonic seizure"),

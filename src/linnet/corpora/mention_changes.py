@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
 
-from linnet.corpora.ids import to_curie
 from linnet.corpora.mention_table import Row, clip, join, split
 from linnet.corpora.names import namer
 from linnet.corpora.said import said
+from linnet.corpora.written_concepts import held_id
 from linnet.data import Document, Mention, Rows
 from linnet.kb import KnowledgeBase
 from linnet.kb.successors import successor
@@ -65,7 +65,7 @@ class Changes:
             self.added.add(row.cells["text"].strip().casefold())
             return
         before = found or [row.cells]
-        same = [cells for cells in before if _had(cells, row, mention.concepts)]
+        same = [cells for cells in before if self._had(cells, row, mention.concepts)]
         changes = {
             CONCEPT: not same,
             ASSERTION: said(mention) not in map(said_assertion, same or before),
@@ -84,9 +84,20 @@ class Changes:
         self.done[REPEATED] += repeated
         return repeated
 
+    def ids(self, cells: Mapping[str, str], row: Row) -> tuple[str, ...]:
+        """Return the concepts that cells have, those of `row` or of what was found there.
+
+        What Linnet wrote stays as it is, and so does what the knowledge base has. Others leave prefixes out.
+        """
+        listed = split(cells["concepts"]) if cells.get("concepts") else ()
+        if self.found is not None or (self.kb is None and row.cells.get("source") == "pred"):
+            return listed
+        kb = getattr(self.kb, "kbs", {}).get(row.cells.get("terminology", ""), self.kb)
+        return tuple(held_id(kb, id.strip(), next(iter(row.types), "")) for id in listed)
+
     def keeps(self, row: Row, concepts: Sequence[str]) -> bool:
         """Return whether concepts are those that a row had before people went through it."""
-        return any(_had(cells, row, concepts) for cells in self._before.get(_key(row), [row.cells]))
+        return any(self._had(cells, row, concepts) for cells in self._before.get(_key(row), [row.cells]))
 
     def is_added(self, row: Row) -> bool:
         """Return whether somebody added a row."""
@@ -97,6 +108,10 @@ class Changes:
         gone = self._keys.get(document, Counter()) - Counter(map(_key, rows))
         moved = [row for row in rows if row.cells.get("context") and _key(row) not in self._before]
         self.done["deleted"] += max(gone.total() - len(moved), 0)
+
+    def _had(self, cells: Mapping[str, str], row: Row, concepts: Sequence[str] | None) -> bool:
+        """Return whether cells have the concepts."""
+        return set(self.ids(cells, row)) == set(concepts or ())
 
     def _is_misnamed(self, row: Row, mention: Mention, found: Sequence[Mapping[str, str]]) -> bool:
         """Return whether a row says other names than were found or, where these are not known, than its concepts'."""
@@ -165,9 +180,3 @@ def said_assertion(cells: Mapping[str, str]) -> str:
 
 def _key(row: Row) -> tuple[str, ...]:
     return tuple(row.cells.get(column, "") for column in KEY)
-
-
-def _had(cells: Mapping[str, str], row: Row, concepts: Sequence[str] | None) -> bool:
-    """Return whether cells have the concepts."""
-    ids = split(cells["concepts"]) if cells.get("concepts") else ()
-    return {to_curie(id, next(iter(row.types), "")) for id in ids} == set(concepts or ())

@@ -23,7 +23,6 @@ from functools import cached_property, partial
 from typing import Any
 
 from linnet.corpora.faults import Faults, Held
-from linnet.corpora.ids import to_curie
 from linnet.corpora.layout import hull
 from linnet.corpora.mention_changes import Changes, said_assertion
 from linnet.corpora.mention_table import UNCALIBRATED, Row, clip, split
@@ -103,7 +102,8 @@ class Table:
         for row in rows:
             waiting.setdefault(row.cells["document"], []).append(row)
         known = itertools.chain.from_iterable(waiting.values()) if self.found is None else self.found
-        self._ids_there.update(id for row in known for id in _listed(row) if self.found or WRITTEN_ID.search(id))
+        ids = (id for row in known for id in self.changes.ids(row.cells, row))
+        self._ids_there.update(id for id in ids if self.found or WRITTEN_ID.search(id))
         seen: set[str] = set()
         for doc in texts:
             if doc.id in seen:
@@ -178,7 +178,7 @@ class Table:
             raise self.fault(row, f"adds {row.cells['text']!r} without a concept: fill in right_concept, NIL for none")
         if self._is_typed(row):
             return self._ids(row, "concepts", ids, type)
-        return tuple(to_curie(id, type) for id in ids)
+        return self.changes.ids(row.cells, row)
 
     def _is_typed(self, row: Row) -> bool:
         """Return whether somebody wrote over concepts, as far as the table says: at least a name, or NIL."""

@@ -14,7 +14,7 @@ from linnet.errors import UnknownConceptError
 from linnet.kb import KnowledgeBase
 from linnet.kb.successors import Retired, retired
 
-__all__ = ["WrittenConcepts"]
+__all__ = ["WrittenConcepts", "held_id"]
 
 AN_ID = re.compile(r"[A-Za-z][\w.-]*:\S+")
 ID_INSIDE = re.compile(r"(?<![\w.:-])[A-Za-z][\w.-]*:[\w.-]*[0-9][\w.-]*")  # with a name beside it
@@ -70,7 +70,8 @@ class WrittenConcepts:
         return f"expected an id such as {like}, several with | between, or NIL"
 
     def _id(self, kb: Any, value: str, type: str) -> str:
-        id = value if _holds(kb, value) else to_curie(value, type)
+        stays = kb is None and _form(value) in self._forms
+        id = value if stays else held_id(kb, value, type)
         if not self._is_id(kb, id):
             id = self._named(kb, value)
         if self.kb is not None:
@@ -101,6 +102,16 @@ class WrittenConcepts:
         how = f"; did you mean one of these: {near}" if near else ""
         many = "several concepts have" if found else "no concept has"
         raise ValueError(f"{many} the name {value!r}: {self._expected}{how}")
+
+
+def held_id(kb: Any, id: str, type: str = "") -> str:
+    """Return an id as the knowledge base has it; one that it lacks, and any without one, as its form tells.
+
+    >>> held_id(None, "C0018923"), held_id(None, "6528", "Gene")
+    ('UMLS:C0018923', 'NCBIGene:6528')
+    """
+    known = to_curie(id, type)
+    return id if known == id or _holds(kb, id) else known
 
 
 def _form(id: str) -> str:
