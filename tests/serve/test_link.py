@@ -301,6 +301,29 @@ def test_names_of_any_terminology_come_before_similar_ones(made: Made, tmp_path:
     assert [hit["id"] for hit in client.get("/search", params={"q": "siezures", "limit": 1}).json()["hits"]] == ["Y:1"]
 
 
+def test_search_asks_the_terminologies_that_have_what_is_wanted(made: Made, tmp_path: Path) -> None:
+    fever = (Name("Fever"),)
+    first, second = (
+        build(
+            [Concept(f"{of}:1", fever, (kind,)), Concept(f"{of}:2", fever, parents=(f"{of}:1",))], tmp_path / f"{of}.kb"
+        )
+        for of, kind in (("X", "Sign"), ("Y", "Disease"))
+    )
+    client = made({"both": several(*(load("dictionary", kb=kb) for kb in (first, second)))})
+
+    def found(**filters: Any) -> list[str]:
+        hits = client.get("/search", params={"q": "fever", **filters}).json()["hits"]
+        return [hit["id"] for hit in hits]
+
+    assert found(type="Sign") == ["X:1"]
+    assert found(type=["Sign", "Disease"]) == ["X:1", "Y:1"]
+    assert found(under="Y:1") == ["Y:1", "Y:2"]
+    assert found(under=["Y:2", "X:1"], type="Sign") == ["X:1"]
+    assert found(under="Y:1", type="Sign") == []
+    for filters, status in (({"type": ["Sign", "Sing"]}, 422), ({"under": ["X:1", "Z:1"]}, 404)):
+        assert client.get("/search", params={"q": "fever", **filters}).status_code == status
+
+
 def test_edits_are_followed_by_whoever_asks_first(made: Made, tmp_path: Path) -> None:
     kb = build([Concept("X:1", (Name("Seizure"),))], tmp_path / "edited.kb")
     client = made({"small": load("dictionary", kb=kb)})

@@ -301,11 +301,37 @@ def search(
     under: Annotated[list[str], Query(max_length=50, description="only what is below these")] = [],  # noqa: B006
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
 ) -> dict[str, Any]:
-    """Find concepts by id, exact name, beginning of a name, all words, else similar name, any word; best first."""
-    kbs = _kbs(_linking(request).linker(pipeline))
-    found = [hit for kb in kbs for hit in similar.search(kb, q, types=type, under=under, limit=limit)]
+    """Find concepts by id, exact name, beginning of a name, all words, else similar name, any word; best first.
+
+    Of several knowledge bases those are asked that have one of the types and one of the ids.
+    """
+    known = _known(_kbs(_linking(request).linker(pipeline)), type, under)
+    found = [hit for kb, own in known for hit in similar.search(kb, q, **own, limit=limit)]
     best = sorted(found, key=similar.by_tier)[:limit]
     return {"hits": [{"id": hit.id, "name": hit.name, "matched": hit.matched, "tier": hit.tier} for hit in best]}
+
+
+def _known(
+    kbs: list[KnowledgeBase], types: list[str], under: list[str]
+) -> list[tuple[KnowledgeBase, dict[str, list[str]]]]:
+    """Return those that have some of the types and of the ids, each with what it has of them.
+
+    Raises:
+        KnowledgeBaseError: what none has.
+    """
+    own = [(kb, [name for name in types if name in _types(kb)], [id for id in under if id in kb]) for kb in kbs]
+    unknown = set(types).difference(*(kinds for _, kinds, _ in own))
+    missing = set(under).difference(*(roots for _, _, roots in own))
+    for kb in kbs[:1]:
+        kb.search("", types=list(unknown), under=list(missing), limit=0)  # which refuses what it does not have
+    some = bool(types), bool(under)
+    return [(kb, {"types": kinds, "under": roots}) for kb, kinds, roots in own if (bool(kinds), bool(roots)) == some]
+
+
+@functools.lru_cache(maxsize=8)
+def _types(kb: KnowledgeBase) -> frozenset[str]:
+    """Return the semantic types of a knowledge base, which are counted for it."""
+    return frozenset(kb.types())
 
 
 def _kbs(linker: Linker) -> list[KnowledgeBase]:
