@@ -69,6 +69,20 @@ def test_come_and_gone(make: Make) -> None:
     assert [change.kind for change in diff(new, old)] == ["added", "added", "added", "removed", "added"]
 
 
+def test_retired_ones_that_lead_elsewhere(make: Make) -> None:
+    live = Concept("X:0", (Name("0"),)), Concept("X:9", (Name("9"),))
+    led = {"X:1": "X:0", "X:2": "X:0", "X:3": "", "X:4": "X:1", "X:5": "X:0"}
+    leads = {"X:1": "X:9", "X:2": "", "X:3": "X:0", "X:4": "X:1", "X:6": "X:0", "X:5": "X:3"}
+    old, new = (
+        make(*live, *(Concept(id, (Name("gone"),), replaced_by=to) for id, to in some.items())) for some in (led, leads)
+    )
+    assert list(diff(old, new)) == [
+        Change("redirected", "X:1", "gone", ("X:0",), ("X:9",)),  # X:4 follows it, X:5 ends where it did
+        Change("redirected", "X:2", "gone", ("X:0",)),
+        Change("redirected", "X:3", "gone", (), ("X:0",)),
+    ]
+
+
 def test_what_survives(make: Make) -> None:
     old = make(*(Concept(f"X:{number}", (Name("x"),)) for number in range(4)), Concept("O:1", replaced_by="X:1"))
     retired = [Concept("X:1", replaced_by="X:0"), Concept("X:2", replaced_by="")]
@@ -87,7 +101,9 @@ def reference(old: Iterable[Concept], new: Iterable[Concept]) -> set[tuple[str, 
     """Return (kind, id) of all changes, by dicts in memory."""
     before, after = ({c.id: c for c in side if c.replaced_by is None} for side in (old, new))
     gone = {c.id for c in new if c.replaced_by is not None}
+    led, leads = ({c.id: c.replaced_by for c in side if c.replaced_by is not None} for side in (old, new))
     found = {("added", id) for id in after.keys() - before.keys()}
+    found |= {("redirected", id) for id in led.keys() & leads.keys() if led[id] != leads[id]}
     found |= {("retired" if id in gone else "removed", id) for id in before.keys() - after.keys()}
     for id in before.keys() & after.keys():
         was, now = before[id], after[id]

@@ -61,6 +61,16 @@ def test_it_says_what_the_new_one_says(make: Make, seed: int) -> None:
         assert KnowledgeBase.open(old.path).version == old.version
 
 
+def test_a_successor_that_is_withdrawn_is_none_any_more(make: Make) -> None:
+    one = Concept("X:1", (Name("one"),))
+    old, new = (make(one, Concept("X:2", (Name("two"),), replaced_by=to)) for to in ("X:1", ""))
+    assert [change.kind for change in diff(old, new)] == ["redirected"]
+    assert dict(+update(old.path, new)) == {"redirected": 1}
+    assert "X:2" not in (updated := KnowledgeBase.open(old.path))
+    assert list(diff(updated, new)) == []
+    assert not +update(old.path, new)
+
+
 def test_a_dry_run_counts_and_keeps_nothing(make: Make) -> None:
     old, new = make(Concept("X:1", (Name("one"),))), make(Concept("X:2", (Name("two"),)))
     with pytest.raises(

@@ -38,8 +38,8 @@ class Edit:
     """One transaction on a knowledge base, made by `edit`; ``counts`` is complete when it has ended.
 
     ``counts`` holds how many concepts were added, changed, restored (retired ones that live again), retired, merged
-    away, and redirected (retired ones that got another successor), and how many ``retired ids`` came that never lived
-    here; ``restored`` holds ids.
+    away, and redirected (retired ones that got another successor, or lost theirs), and how many ``retired ids`` came
+    that never lived here; ``restored`` holds ids.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -55,6 +55,7 @@ class Edit:
         self._origins: dict[str, str] = {}
         self._sources: list[dict[str, Any]] = []
         self.why = ""  # what the line of history begins with
+        self.withdraws = False  # whether a retired concept that is added without a successor loses the one it has
 
     # --- the edits
 
@@ -236,7 +237,7 @@ class Edit:
         elif known is None:
             self._rows.put_retired(id, successor, concept.names[0].text if concept.names else "")
             self.counts["retired ids"] += 1
-        elif successor not in ("", known):
+        elif successor != known and (successor or self.withdraws):
             self._rows.touch(found[0]) if found else self._rows.touch_retired(id)
             self._rows.run("UPDATE retired SET successor = ? WHERE id = ?", successor, id)
             self.counts["redirected"] += 1

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from linnet.data import Concept, Name
 from linnet.errors import UnknownConceptError
 from linnet.kb import KnowledgeBase
-from linnet.vocabularies.stored import concepts_by_id, retired_by_id
+from linnet.vocabularies.stored import Retired, concepts_by_id, retired_by_id
 
 __all__ = ["KINDS", "Change", "Pair", "Survival", "diff", "pairs", "survival"]
 
@@ -25,6 +25,7 @@ KINDS: Mapping[str, str] = {
     "added": "live only in the new one",
     "retired": "live in the old one; the new one knows it as retired",
     "removed": "live in the old one; the new one does not know it",
+    "redirected": "retired in both; leads to another concept, or to none any more",
     "moved": "other parents",
     "renamed": "another preferred name",
     "names added": "names that are new to the concept",
@@ -39,7 +40,8 @@ class Change(NamedTuple):
     """One change of one concept; ``kind`` is one of `KINDS`.
 
     ``name`` is its preferred name, the new one where there is one. ``before`` and ``after`` hold only what differs:
-    parents that went and came, names removed or added. ``after`` of a retired concept is its live successor, if any.
+    parents that went and came, names removed or added. ``after`` of a retired concept is its live successor, if any,
+    and so is ``before`` of a redirected one.
     """
 
     kind: str
@@ -50,12 +52,13 @@ class Change(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The live concept of an id in the old and in the new one, and whether the new one knows the id as retired."""
+    """The live concept of an id in the old and in the new one, and what they know of it if it is retired there."""
 
     id: str
     was: Concept | None
     now: Concept | None
-    retired: bool
+    retired: Retired | None  # in the new one
+    before: Retired | None  # in the old one
 
 
 def diff(old: KnowledgeBase, new: KnowledgeBase) -> Iterator[Change]:
@@ -72,7 +75,7 @@ def diff(old: KnowledgeBase, new: KnowledgeBase) -> Iterator[Change]:
     ...     [change.kind for change in diff(old, new)]
     ['renamed', 'names added']
     """
-    for id, was, now, retired in pairs(old, new):
+    for id, was, now, retired, before in pairs(old, new):
         if was is not None and now is not None:
             yield from _changes(was, now)
         elif now is not None:
@@ -80,24 +83,25 @@ def diff(old: KnowledgeBase, new: KnowledgeBase) -> Iterator[Change]:
         elif was is not None and not retired:
             yield Change("removed", id, was.name)
         elif was is not None:
-            successor = _leads_to(new, id)
-            yield Change("retired", id, was.name, after=(successor,) if successor else ())
+            yield Change("retired", id, was.name, after=_some(_leads_to(new, id)))
+        elif retired and before and retired.successor != before.successor:
+            led, leads = _leads_to(old, id), _leads_to(new, id)
+            if led != leads:
+                yield Change("redirected", id, retired.name or before.name, _some(led), _some(leads))
 
 
 def pairs(old: KnowledgeBase, new: KnowledgeBase) -> Iterator[Pair]:
-    """Yield what two knowledge bases say of each id that lives in one of them or is retired in `new`, by id.
+    """Yield what two knowledge bases say of each id, live or retired, in the order of ids.
 
     Raises:
         KnowledgeBaseError: a file is damaged, or was replaced since it was opened.
     """
-    # what the two say of one id comes together: live in the old, live in the new, retired in the new
-    sides = (
-        _marked(side, items)
-        for side, items in enumerate((concepts_by_id(old), concepts_by_id(new), retired_by_id(new)))
-    )
+    # what the two say of one id comes together: live in the old, live in the new, retired in the new, and in the old
+    told_of = (concepts_by_id(old), concepts_by_id(new), retired_by_id(new), retired_by_id(old))
+    sides = (_marked(side, items) for side, items in enumerate(told_of))
     for id, told in itertools.groupby(heapq.merge(*sides, key=itemgetter(0)), key=itemgetter(0)):
         found = {side: item for _, side, item in told}
-        yield Pair(id, found.get(0), found.get(1), 2 in found)
+        yield Pair(id, *map(found.get, range(len(told_of))))
 
 
 def _marked(side: int, items: Iterable[Any]) -> Iterator[tuple[str, int, Any]]:
@@ -112,6 +116,10 @@ def _leads_to(kb: KnowledgeBase, id: str) -> str:
         return ""
 
 
+def _some(text: str) -> tuple[str, ...]:
+    return (text,) if text else ()
+
+
 def _changes(was: Concept, now: Concept) -> Iterator[Change]:
     if gone_or_come := _different(was.parents, now.parents):
         yield Change("moved", now.id, now.name, *gone_or_come)
@@ -123,8 +131,7 @@ def _changes(was: Concept, now: Concept) -> Iterator[Change]:
     if removed:
         yield Change("names removed", now.id, now.name, before=removed)
     if was.definition != now.definition:
-        texts = ((text,) if text else () for text in (was.definition, now.definition))
-        yield Change("definition", now.id, now.name, *texts)
+        yield Change("definition", now.id, now.name, _some(was.definition), _some(now.definition))
     if gone_or_come := _different(was.types, now.types):
         yield Change("types", now.id, now.name, *gone_or_come)
     if gone_or_come := _different(was.xrefs, now.xrefs):

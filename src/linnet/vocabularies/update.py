@@ -72,7 +72,7 @@ def update(
     with KnowledgeBase.edit(path, dry_run=dry_run) as edit:
         if edit.version != old.version:
             raise KnowledgeBaseError(f"{path} was edited while it was read: update it again")
-        edit.why = f"update to {new.path.stem} {new.version}: "
+        edit.why, edit.withdraws = f"update to {new.path.stem} {new.version}: ", True
         for one in retired_by_id(new):  # before the others: children of what is retired move up, and are set after
             edit.add(Concept(one.id, (Name(one.name),) if one.name else (), replaced_by=one.successor))
         for id in found.gone:
@@ -98,7 +98,7 @@ class _Differences(NamedTuple):
 
 def _compare(old: KnowledgeBase, new: KnowledgeBase) -> _Differences:
     found = _Differences([], [], [], [])
-    for id, was, now, retired in pairs(old, new):
+    for id, was, now, retired, _ in pairs(old, new):
         if was is not None and now is not None:
             if _says(was) != _says(now):
                 found.changed.append(id)
