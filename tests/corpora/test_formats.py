@@ -140,6 +140,12 @@ def test_gsc(tmp_path: Path) -> None:
     ]
 
 
+def test_prefixes_in_gsc_have_one_spelling(tmp_path: Path) -> None:
+    content = b"1\nFever.\n0\t5\tFever\thp:0001945\n0\t5\tFever\tORPHA:558\n0\t5\tFever\tC0015967\n"
+    [doc] = gsc.read(made(tmp_path, content))
+    assert [mention.concepts for mention in doc.mentions or ()] == [("HP:0001945",), ("Orphanet:558",), ("C0015967",)]
+
+
 def test_gsc_without_mentions(tmp_path: Path) -> None:
     assert list(gsc.read(made(tmp_path, b"1\nText.\n"))) == [Document("1", "Text.", mentions=())]
 

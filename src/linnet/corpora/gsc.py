@@ -19,6 +19,7 @@ from linnet.data import Document, Mention, Span
 from linnet.errors import DataError, FormatError
 from linnet.reporter import warn
 from linnet.text.files import open_text, shown
+from linnet.vocabularies.curies import curie
 
 __all__ = ["read", "write"]
 
@@ -72,7 +73,7 @@ def _mention(line: int, annotation: str, text: str, path: str, faults: Faults) -
             problem = f"the span {start}-{end} is empty or lies outside the text of {len(text)} characters"
         error = FormatError(path, f"{problem}; offsets count code points of the text line", line=line)
         [(start, end)] = faults.move(error, text, surface, [Span(start, end)])
-    return Mention(start, end, source="gold", concepts=(concept,))
+    return Mention(start, end, source="gold", concepts=(curie(concept),))
 
 
 def write(docs: Iterable[Document], out: TextIO) -> int:
