@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import parts, placed
 
-from linnet.corpora.mentions_csv import COLUMNS, DOCUMENT_TEXT, read, read_mentions, write
+from linnet.corpora.mentions_csv import COLUMNS, DOCUMENT_TEXT, lacks_texts, read, read_mentions, write
 from linnet.data import Concept, Document, Mention, Name, Span
 from linnet.errors import DataError, FormatError, LinnetError
 from linnet.kb.build import build
@@ -122,6 +122,16 @@ def test_foreign_columns(tmp_path: Path) -> None:
         Mention(7, 8, types=("Gene",), source="gold", concepts=()),
     )
     assert third.mentions == ()
+
+
+def test_a_comma_in_a_heading_cuts_no_file_with_semicolons(tmp_path: Path) -> None:
+    path = made(tmp_path, "document;start;end;seen, by whom, when, where\n1;3;7;me\n")
+    assert lacks_texts(path)
+    doc = next(read_mentions(path, TEXTS))
+    assert doc.mentions == (Mention(3, 7, source="gold", meta={"columns": {"seen, by whom, when, where": "me"}}),)
+    header = ["document", "start", "end", DOCUMENT_TEXT]
+    [doc] = read(made(tmp_path, "7,0,4,Fits; fever; rash; chills\n"), header=header)
+    assert doc.text == "Fits; fever; rash; chills"
 
 
 def test_no_column_of_concepts_says_nothing_of_them(tmp_path: Path) -> None:

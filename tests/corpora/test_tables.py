@@ -96,6 +96,12 @@ def test_names_of_columns_as_people_write_them(tmp_path: Path, header: str) -> N
     assert list(carried(doc).meta.values()) == ["P1", "2024-03-05"], "FHIR has a place for them"
 
 
+def test_a_comma_in_a_heading_cuts_no_table_with_semicolons(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("id;text;Alter,note\n7;Fever, chills;z\n")
+    [doc] = read(tmp_path / "x.csv", format="table")
+    assert (doc.id, doc.text, dict(doc.meta)) == ("7", "Fever, chills", {"Alter,note": "z"})
+
+
 def test_columns_that_nothing_reads_are_told_where_none_is_an_id(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("Nr;Patient;Datum;Text\nN1;P1;2024;Fits.\n")
     said = r"no column is called like an id, documents are called x:1, x:2 …; 'Nr', 'Datum' only go into the metadata"

@@ -103,6 +103,13 @@ def test_csv(tmp_path: Path, mark: str) -> None:
     assert read(tmp_path, text, delimiter="/" if mark == "/" else None) == FULL
 
 
+def test_a_comma_in_a_heading_cuts_no_table_with_semicolons(tmp_path: Path) -> None:
+    [concept] = read(tmp_path, "id;name;note, date, author, source\nZ:1;Lion, big;x\n")
+    assert (concept.id, concept.name) == ("Z:1", "Lion, big")
+    [concept] = read(tmp_path, "Z:1,Lion; leo; cat\n", header=["id", "name"])
+    assert concept.name == "Lion; leo; cat"
+
+
 def test_json_lines(tmp_path: Path) -> None:
     text = """{"id": "Z:1", "name": "Lion", "synonyms": ["leo", "big cat"], "types": "Animal|Cat", "definition":
 "A cat, big.", "parents": ["Z:2"], "xrefs": "MESH:D007949", "language": "de", "scope": "broad", "other": {}}

@@ -30,11 +30,11 @@ from linnet.corpora.names import namer
 from linnet.data import Document, Rows
 from linnet.errors import FormatError
 from linnet.text.cells import (
-    DELIMITERS,
     check_columns,
     column_places,
     csv_rows,
     csv_writer,
+    delimiter_of,
     quote_formula,
     unquote_formula,
 )
@@ -167,12 +167,13 @@ def read_mentions(
 def lacks_texts(path: str | Path) -> bool:
     """Return whether a file is a CSV of mentions whose texts are elsewhere, as `write` makes it by default."""
     first = next(open_text(path), "")
-    header = set(map(str.strip, next(csv.reader([first], delimiter=_delimiter(first)), [])))
+    header = set(map(str.strip, next(csv.reader([first], delimiter=_delimiter(first, {})), [])))
     return header.issuperset(REQUIRED) and DOCUMENT_TEXT not in header
 
 
-def _delimiter(first: str) -> str:
-    return next((mark for mark in DELIMITERS if mark in first), ",")
+def _delimiter(first: str, columns: Mapping[str, str], header: Sequence[str] = ()) -> str:
+    names = () if header else (columns.get(ours, ours) for ours in (*COLUMNS, DOCUMENT_TEXT))
+    return delimiter_of(first, names, columns=len(header)) or ","
 
 
 def _encoding(path: str | Path) -> str:
@@ -200,7 +201,7 @@ def _rows(
     name = shown(path)
     lines = open_text(path, keep_ends=True, encoding=encoding)
     first = next(lines)
-    table = csv_rows(itertools.chain([first], lines), name, _delimiter(first))
+    table = csv_rows(itertools.chain([first], lines), name, _delimiter(first, columns, header))
     header = header or [cell.strip() for cell in next(table, (1, [""]))[1]]
     places = column_places(
         header, name, columns, known=(*COLUMNS, DOCUMENT_TEXT), cures={ours: _cure(ours) for ours in required}

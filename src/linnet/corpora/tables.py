@@ -16,12 +16,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from linnet.corpora.rows import Columns, choose_columns, object_documents, row_documents
+from linnet.corpora.rows import IDS, TEXTS, Columns, choose_columns, object_documents, row_documents
 from linnet.corpora.sources import stem
 from linnet.data import Document
 from linnet.errors import FormatError, MissingExtraError
 from linnet.frozen import EMPTY
-from linnet.text.cells import DELIMITERS, csv_rows
+from linnet.text.cells import csv_rows, delimiter_of
 from linnet.text.files import open_bytes, open_text, shown
 from linnet.text.json_files import nodes
 from linnet.text.workbook import column_names, is_workbook, sheet_rows, unescape
@@ -51,7 +51,8 @@ def read(path: str | Path, *, name: str = "", columns: Mapping[str, str] = EMPTY
     """
     where = shown(path)
     if SEPARATED.search(str(path)):
-        names, lines = _separated(path, where)
+        given = columns.values() if isinstance(columns, Mapping) else ()
+        names, lines = _separated(path, where, [*TEXTS, *IDS, *given])
         chosen = choose_columns(names, columns, where)
         yield from row_documents(_cells(lines, chosen, where), chosen, name=name or stem(path), where=where)
         return
@@ -80,12 +81,11 @@ def read(path: str | Path, *, name: str = "", columns: Mapping[str, str] = EMPTY
             raise FormatError(where, f"is no Parquet or Arrow table, or a damaged one: {said}") from error
 
 
-def _separated(path: str | Path, where: str) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+def _separated(path: str | Path, where: str, wanted: list[str]) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the names of the columns of a CSV, and its rows with their lines."""
     lines = open_text(path, keep_ends=True)
     first = next(lines)
-    cut = next((mark for mark in DELIMITERS if mark in first), ",")
-    rows = csv_rows(chain([first], lines), where, cut)
+    rows = csv_rows(chain([first], lines), where, delimiter_of(first, wanted) or ",")
     return [cell.strip() for cell in next(rows, (1, [""]))[1]], rows
 
 

@@ -16,12 +16,22 @@ from typing import Any, Protocol, TextIO
 from linnet.errors import DataError, FormatError, LinnetError, did_you_mean
 from linnet.text.files import MAX_LINE
 
-__all__ = ["DELIMITERS", "check_columns", "column_places", "csv_rows", "csv_writer", "quote_formula", "unquote_formula"]
+__all__ = [
+    "DELIMITERS",
+    "check_columns",
+    "column_places",
+    "csv_rows",
+    "csv_writer",
+    "delimiter_of",
+    "quote_formula",
+    "unquote_formula",
+]
 
 DELIMITERS = ("\t", ",", ";")
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 NUMBER = re.compile(r"-(?:[0-9]+(?:\.[0-9]+)?)?")
+APART = re.compile(r"[\W_]+")
 MARKS = "'\""  # a spreadsheet takes the quotation marks off a cell before it looks at what begins there
 
 
@@ -36,6 +46,42 @@ def quote_formula(text: str) -> str:
 def unquote_formula(cell: str) -> str:
     """Return what `quote_formula` was given."""
     return cell[1:] if cell.startswith("'") and cell.lstrip(MARKS).startswith(FORMULA) else cell
+
+
+def delimiter_of(first: str, wanted: Iterable[str], *, columns: int = 0) -> str:
+    """Return which of `DELIMITERS` stands between the cells of a table, "" if none does.
+
+    The one that gives the first row so many `columns`, most of the names that are `wanted`, most columns; what stands
+    between quotation marks does not count.
+
+    Args:
+        first: the first line.
+        wanted: names of columns, in any case, with or without blanks, hyphens and underscores.
+        columns: how many there are, where that is known.
+
+    >>> delimiter_of("no;text;age,note", ["id", "text"]), delimiter_of('"a;b;c",d', []), delimiter_of("text", ["text"])
+    (';', ',', '')
+    """
+    known = {_plain(name) for name in wanted}
+
+    def rank(mark: str) -> tuple[bool, int, int]:
+        cells = _first_row(first, mark)
+        return len(cells) == columns, len(known.intersection(map(_plain, cells))), len(cells)
+
+    best = max(DELIMITERS, key=rank)
+    return best if len(_first_row(first, best)) > 1 else ""
+
+
+def _first_row(first: str, delimiter: str) -> list[str]:
+    csv.field_size_limit(MAX_LINE)
+    try:
+        return next(csv.reader([first], delimiter=delimiter), [])
+    except csv.Error:  # whoever reads the rows says so
+        return first.split(delimiter)
+
+
+def _plain(name: str) -> str:
+    return APART.sub("", name.casefold())
 
 
 def csv_rows(lines: Iterator[str], path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -40,7 +40,7 @@ from linnet.data import SCOPES, Concept, Name
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.reporter import warn
 from linnet.strict_json import parse
-from linnet.text.cells import DELIMITERS, check_columns, column_places, csv_rows, unquote_formula
+from linnet.text.cells import check_columns, column_places, csv_rows, delimiter_of, unquote_formula
 from linnet.text.files import shown
 from linnet.text.workbook import cell_text, column_names, is_workbook, sheet_rows
 from linnet.vocabularies.curies import curie
@@ -99,8 +99,8 @@ def read_table(
         path: the file.
         columns: our column -> the file's, where they differ: ``{"id": "MeSH ID"}``.
         header: the names of the columns, of a file whose first row does not name them.
-        delimiter: between cells; None takes the first of tab, comma and semicolon that stands in the first row. A
-            file whose first character is ``{`` is JSON Lines.
+        delimiter: between cells; None takes that of tab, comma and semicolon that suits the names in the first row
+            (`linnet.text.cells.delimiter_of`). A file whose first character is ``{`` is JSON Lines.
         separator: between the values of one cell; empty for cells that hold one value.
         prefix: put before ids, parents and successors that have none: "MESH" makes D000001 MESH:D000001.
         language: of the names in rows that do not say it.
@@ -170,7 +170,8 @@ def _text_rows(source: _Source, delimiter: str | None) -> Iterator[tuple[int, Ro
 
 def _delimited_rows(lines: Iterator[str], source: _Source, delimiter: str | None) -> Iterator[tuple[int, Row]]:
     first = next(lines)
-    cut = delimiter or next((mark for mark in DELIMITERS if mark in first), "")
+    names = () if source.header else (source.columns.get(ours, ours) for ours in COLUMNS)
+    cut = delimiter or delimiter_of(first, names, columns=len(source.header))
     if not cut:
         problem = f"the first row should name the columns, found {first.strip()[:60]!r} with no tab or comma in it"
         raise FormatError(source.path, problem, line=1)
