@@ -84,6 +84,7 @@ def test_conditions(made: Made, kb: KnowledgeBase) -> None:
         (json.dumps({"text": "refuse"}).encode(), 422, "this text cannot be linked"),
         (json.dumps({"text": "crash"}).encode(), 500, "a mistake in Linnet"),
         (json.dumps({"text": "\ud800"}).encode(), 422, "surrogate pair"),
+        (json.dumps({"documents": [{"id": "ü\ud800", "text": "a"}]}).encode(), 422, '"id":"ü\\ud800"'),
     ],
 )  # fmt: skip
 def test_what_is_refused(made: Made, local: Pipeline, body: bytes, status: int, said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
@@ -10,7 +11,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from linnet.errors import LinnetError, MissingExtraError, UnknownConceptError
 
@@ -77,7 +78,9 @@ class Problem(HTTPException):
 
     def answer(self) -> Response:
         """Return the answer."""
-        return JSONResponse(self.body, self.status_code, self.headers, media_type=MEDIA_TYPE)
+        # half a surrogate pair of the request, which UTF-8 has no place for, is escaped as JSON has it: \ud800
+        content = json.dumps(self.body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+        return Response(content, self.status_code, self.headers, media_type=MEDIA_TYPE)
 
 
 def not_found(what: str) -> Problem:
