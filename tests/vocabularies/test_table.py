@@ -65,6 +65,13 @@ def test_a_column_says_what_is_retired(tmp_path: Path) -> None:
     assert [concept.replaced_by for concept in read(tmp_path, lines)] == ["", None]
 
 
+def test_retired_concepts_need_no_name(tmp_path: Path) -> None:
+    lines = '{"id":"Z:1","name":"a"}\n{"id":"Z:2","retired":true}\n{"id":"Z:3","replaced_by":"Z:1"}\n'
+    assert read(tmp_path, lines)[1:] == [Concept("Z:2", replaced_by=""), Concept("Z:3", replaced_by="Z:1")]
+    with pytest.raises(FormatError, match="there is no field 'name'"):
+        read(tmp_path, '{"id":"Z:2","retired":false}\n')
+
+
 def test_words_for_retired_and_live_in_two_languages(tmp_path: Path) -> None:
     words = ["withdrawn", "Discontinued", "deleted", "invalid", "ja", "zurückgezogen", "X"]
     rows = [

@@ -288,7 +288,7 @@ def _json_row(value: Mapping[str, Any], source: _Source, line: int) -> Row:
             cell = str(value[theirs]) if ours == "retired" else value[theirs]  # true is usual there
             row[ours] = _json_cell(cell, theirs, source.path, line)
     for ours in REQUIRED:
-        if ours not in row and not (ours == "name" and row.get("replaced_by")):
+        if ours not in row and (ours != "name" or _successor(row, line, source) is None):
             theirs = source.columns.get(ours, ours)
             problem = f"there is no field {theirs!r}; the fields are {', '.join(value)}"
             raise FormatError(source.path, problem + did_you_mean(theirs, value), line=line)
