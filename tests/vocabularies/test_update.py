@@ -145,3 +145,4 @@ def test_what_was_edited_by_hand_is_named(make: Make) -> None:
     kb = KnowledgeBase.open(old.path)
     assert kb.history[-1]["action"] == f"update to {new.path.stem} {new.version}: changed 2, restored 1, retired 2"
     assert not +update(kb.path, new), "nothing is left to warn of"
+    update(kb.path, make(*(Concept(f"X:{number}", (Name("Next"),)) for number in range(8))))  # nor in the next release

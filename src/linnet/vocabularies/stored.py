@@ -44,9 +44,10 @@ XREFS = (
 )
 RETIRED = "SELECT id, successor, name FROM retired ORDER BY id"
 CHAINS = "SELECT r.id, r.successor FROM retired r CROSS JOIN retired s ON s.id = r.successor"
-# neither when the file was built nor when it became another release (`linnet.vocabularies.update`)
+# last changed neither when the file was built nor when it became another release, which leaves nothing of edits before
 BY_HAND = (
-    "SELECT DISTINCT c.id FROM changes x JOIN history h ON h.rowid = x.history JOIN concepts c ON c.row = x.concept "
+    "SELECT c.id FROM (SELECT concept, max(history) AS last FROM changes GROUP BY concept) x "
+    "JOIN history h ON h.rowid = x.last JOIN concepts c ON c.row = x.concept "
     "WHERE h.action NOT LIKE 'built%' AND h.action NOT LIKE 'update to %'"
 )
 EDGES = (
@@ -105,7 +106,7 @@ def retired_chains(kb: KnowledgeBase) -> dict[str, str]:
 
 
 def edited_by_hand(kb: KnowledgeBase) -> set[str]:
-    """Return the ids of the concepts that edits have added, changed or retired, other than by `linnet kb update`."""
+    """Return the ids of the concepts that an edit other than `linnet kb update` was the last to change."""
     with _opened(kb) as rows:
         return {id for (id,) in rows(BY_HAND)}
 
