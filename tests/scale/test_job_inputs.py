@@ -57,6 +57,14 @@ def test_a_file_that_comes_to_a_release_says_anew_which_citations_count(tmp_path
     assert [doc.text for doc in read(tmp_path / "out")] == ["Rash.", "Fever."]
 
 
+def test_texts_among_files_keep_their_place(tmp_path: Path) -> None:
+    for name in "ac":
+        (tmp_path / f"{name}.txt").write_text(name)
+    sources = Document("0", "0"), str(tmp_path / "a.txt"), Document("b", "b"), str(tmp_path / "c.txt")
+    units = read_units(Inputs(sources))
+    assert [doc.text for docs in units for doc in docs] == ["0", "a", "b", "c"]
+
+
 def test_a_text_of_brat_that_was_mended_is_linked_again(tmp_path: Path) -> None:
     folder = tmp_path / "brat"
     folder.mkdir()

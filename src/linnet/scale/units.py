@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -100,9 +101,11 @@ def units_of(inputs: Inputs, size: int) -> Iterator[Unit]:
 
 def _units(inputs: Inputs, size: int) -> Iterator[dict[str, Any]]:
     located = locate(inputs.sources, inputs.format)
-    yield from _of_files([item for item in located if not isinstance(item, Document)], inputs.format, size)
-    if docs := tuple(item for item in located if isinstance(item, Document)):
-        yield {"docs": docs, "size": sum(len(doc.text) for doc in docs)}
+    for _, group in itertools.groupby(located, lambda item: isinstance(item, Document)):
+        some = list(group)
+        yield from _of_files([item for item in some if not isinstance(item, Document)], inputs.format, size)
+        if docs := tuple(item for item in some if isinstance(item, Document)):
+            yield {"docs": docs, "size": sum(len(doc.text) for doc in docs)}
     yield from ({"split": split} for split in inputs.splits)
 
 
