@@ -12,7 +12,7 @@ import pytest
 
 from linnet.checksums import LIST
 from linnet.corpora.catalog import read_corpus
-from linnet.data import Candidates, Document
+from linnet.data import Candidates, Document, Mention
 from linnet.detect.gold import Gold
 from linnet.errors import DataError, FormatError, KnowledgeBaseError, LinnetWarning, PipelineError, RecipeError
 from linnet.fit.fitting import CrossFitted
@@ -160,6 +160,13 @@ def test_gold_types_are_let_through_where_the_detector_asks(mesh: KnowledgeBase,
     _, with_types = part.examples(corpus, before=typed, kb=mesh)
     _, without = part.examples(corpus, before=before(mesh), kb=mesh)
     assert not np.array_equal(with_types.table, without.table)
+
+
+def test_abbreviations_are_learned_from_where_no_earlier_part_asks_for_them(mesh: KnowledgeBase) -> None:
+    text = "Sugar sickness (SS) is known. SS was treated."
+    doc = Document("a", text, mentions=(Mention(30, 32, source="gold", concepts=("MESH:1",)),))
+    known, _ = Lexical(kb=mesh).examples([doc], before=Gold() >> Ngram(kb=mesh, long_forms=False), kb=mesh)
+    assert known.counts.names == {"ss": {mesh.row("MESH:1"): 1}, "sugar sickness": {mesh.row("MESH:1"): 1}}
 
 
 def test_it_is_saved(mesh: KnowledgeBase, corpus: list[Document], ranker: Lexical, tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ from linnet.data import Document, Mention, Span
 from linnet.errors import DataError
 from linnet.joint.reading import NEUTRAL, Found, JointNetwork
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Pipeline, Step
+from linnet.pipeline import Step
 from linnet.pipeline.component import blind
+from linnet.pipeline.pipeline import prepared
 from linnet.text.windows import Text
 from linnet.train.args import TrainArgs
 from linnet.train.checkpoint import key_of
@@ -84,9 +85,7 @@ class JointTraining(Trainable, Protocol):
 
 def read_blind(part: JointNetwork[Any], docs: Sequence[Document]) -> list[tuple[Document, Text]]:
     """Return documents with what a component needs, and as its network reads them without what people marked."""
-    seen = list(docs)
-    for before in Pipeline(part).front:
-        seen = before(seen)
+    seen = prepared(docs, part)
     return list(zip(seen, part.read(blind(seen, part)), strict=True))
 
 

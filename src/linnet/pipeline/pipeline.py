@@ -25,7 +25,7 @@ from linnet.frozen import changed
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.allow import Allow, combined
-from linnet.pipeline.component import Component, Seen, Texts, batches, documents_of, each_document, require
+from linnet.pipeline.component import Component, Seen, Texts, batches, blind, documents_of, each_document, require
 from linnet.pipeline.learner import HANDED_IN, Learner
 from linnet.text.abbreviations import find_abbreviations
 from linnet.text.sentences import split_sentences
@@ -33,7 +33,7 @@ from linnet.text.sentences import split_sentences
 if TYPE_CHECKING:
     from linnet.kb.terminologies import Terminologies
 
-__all__ = ["Abbreviations", "Linked", "Pipeline", "Sentences", "Stage", "check_order"]
+__all__ = ["Abbreviations", "Linked", "Pipeline", "Sentences", "Stage", "answered", "check_order", "prepared"]
 
 NOTHING: frozenset[str] = frozenset()
 DRAWN = 50  # documents that a notebook draws by itself: a thousand take half a minute, and 20 MB of it
@@ -319,6 +319,25 @@ def _front(parts: Sequence[Component]) -> tuple[Component, ...]:
     if "abbreviations" in needed - given:
         front.append(Abbreviations())
     return tuple(front)
+
+
+def prepared(docs: Sequence[Document], part: Component) -> list[Document]:
+    """Return documents with the sentences and abbreviations that `part` needs, where nothing gives them.
+
+    >>> [doc] = prepared([Document.of("Fits.")], Abbreviations())
+    >>> len(doc.sentences)
+    1
+    """
+    out = list(docs)
+    for step in Pipeline(part).front:
+        out = step(out)
+    return out
+
+
+def answered(docs: Sequence[Document], *, before: Component, part: Component) -> list[Document]:
+    """Return documents as `part` sees them behind `before` when they are linked: without what people marked."""
+    whole = Pipeline(before, part)  # whose front may give what `before` alone does not ask for
+    return before(prepared(blind(docs, whole), whole))
 
 
 def check_order(parts: Sequence[Component]) -> None:

@@ -25,7 +25,6 @@ from linnet.pipeline.component import (
     Component,
     Overlaps,
     Step,
-    blind,
     check_answers,
     check_parts,
     merge,
@@ -34,7 +33,7 @@ from linnet.pipeline.component import (
     with_candidates,
 )
 from linnet.pipeline.fusion import Method, checked_weights, examples, fit_weights, fused, numbered
-from linnet.pipeline.pipeline import Abbreviations, Pipeline, Sentences, Stage
+from linnet.pipeline.pipeline import Abbreviations, Pipeline, Sentences, Stage, answered
 
 __all__ = [
     "PROPERTIES",
@@ -283,10 +282,7 @@ class Fuse(Retriever):
         """
         if self.method != "weighted":
             raise PipelineError(f"fuse: method {self.method!r} has no weights to learn; set method to 'weighted'")
-        whole = Pipeline(before, self)
-        docs = blind(dev, whole)
-        for part in (*whole.front, before):
-            docs = part(docs)
+        docs = answered(dev, before=before, part=self)
         within = [before, *(before.inner if isinstance(before, Stage) else ())]
         allow = combined(*(part.allow for part in within if isinstance(part, Pipeline)))
         found = itertools.chain.from_iterable(map(examples, dev, docs, self._lists(docs, allow), itertools.repeat(kb)))

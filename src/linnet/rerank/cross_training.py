@@ -28,8 +28,9 @@ from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
 from linnet.nn.sequences import Sequences
 from linnet.nn.texts import token_budget
-from linnet.pipeline import Component, Pipeline, Step
-from linnet.pipeline.component import align, blind
+from linnet.pipeline import Component, Step
+from linnet.pipeline.component import align
+from linnet.pipeline.pipeline import answered
 from linnet.rerank.counts import answers
 from linnet.rerank.cross_encoder import FEATURES, CrossArgs, CrossEncoder, Read
 from linnet.rerank.cross_network import CrossNetwork
@@ -207,10 +208,7 @@ def learned_documents(
 ) -> list[Learned]:
     """Return documents with the candidates that `before` gives their mentions, and which of them are right."""
     made = []
-    answered: Sequence[Document] = before(blind(docs, before))
-    for part in Pipeline(cross).front:
-        answered = part(answered)
-    for gold, seen in zip(docs, answered, strict=True):
+    for gold, seen in zip(docs, answered(docs, before=before, part=cross), strict=True):
         right: dict[int, set[int]] = {}
         for theirs, ours in align(gold, seen):
             if theirs is not None and ours is not None:

@@ -25,7 +25,8 @@ from linnet.errors import did_you_mean as near
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Reranker, fused_names
-from linnet.pipeline.component import Component, Step, align, blind
+from linnet.pipeline.component import Component, Step, align
+from linnet.pipeline.pipeline import answered
 from linnet.reporter import warn
 from linnet.rerank.asked import joined
 from linnet.rerank.counts import Counts, answers
@@ -208,7 +209,7 @@ class Lexical(Reranker):
             kb: the knowledge base.
             known: from other documents; None counts these, each for the others alone.
         """
-        predicted = [self.prepared(doc) for doc in before(blind(docs, before))]
+        predicted = [self.prepared(doc) for doc in answered(docs, before=before, part=self)]
         gold = [replace(doc, abbreviations=seen.abbreviations) for doc, seen in zip(docs, predicted, strict=True)]
         leave_out = known is None
         known = known or Known.of(Lexicon.build(kb), Counts.of(gold, kb))

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from linnet.data import Candidates, Document
 from linnet.index.name_vectors import NameVectors, NameVectorsFile, SearchedNames
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Component, Pipeline, Step
+from linnet.pipeline import Component, Step
 from linnet.pipeline.component import align, blind
+from linnet.pipeline.pipeline import prepared
 from linnet.text.contexts import InContext
 from linnet.train.args import TrainArgs
 from linnet.train.loop import train
@@ -57,9 +58,7 @@ def linked_mentions(part: ReadsMentions, docs: Sequence[Document], before: Compo
 
     Mentions that `before` does not answer as they are, such as composites that it takes apart, come without.
     """
-    seen = list(docs)
-    for step in Pipeline(part).front:
-        seen = step(seen)
+    seen = prepared(docs, part)
     answered = before(blind(docs, before)) if before is not None else []
     linked = []
     for number, doc in enumerate(seen):
