@@ -218,6 +218,26 @@ def test_concepts_that_were_added_are_linked_where_rows_are_of_names(
     assert (8 in mention.candidates.rows.tolist()) is met
 
 
+def test_a_merged_concept_hands_on_its_row(encoder: str, tmp_path: Path) -> None:
+    def scores(moved: Hierarchical) -> dict[str, float]:
+        (mention, _) = Pipeline(moved)([documents(1)[0].spans_only()])[0].mentions or ()
+        assert mention.candidates is not None
+        found = zip(mention.candidates.rows.tolist(), mention.candidates.scores.tolist(), strict=True)
+        return {moved.kb.id(row): round(score, 4) for row, score in found}
+
+    path = build(concepts(), tmp_path / "signs.kb").path
+    part = fitted(small(KnowledgeBase.open(path), encoder, rows="plain", find=False), documents(), epochs=1)
+    part.save(tmp_path / "part")
+    earlier = scores(part)
+    assert len(earlier) == len(SIGNS)
+    with KnowledgeBase.edit(path) as edit:
+        edit.add(Concept("N:1", (Name("pyrexia"),)))
+        edit.merge("N:1", "X:0")
+    edited = KnowledgeBase.open(path)
+    expected = {"N:1": earlier.pop("X:0"), **earlier}
+    assert scores(part.rebound(edited)) == scores(Hierarchical.load(tmp_path / "part", kb=edited)) == expected
+
+
 def test_mentions_that_bilou_cannot_hold_are_counted(
     kb: KnowledgeBase, encoder: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from linnet.data import Abbreviation, Document, Mention, Span
-from linnet.errors import FormatError
+from linnet.errors import FormatError, LinnetWarning
 from linnet.kb import KnowledgeBase
 from linnet.rerank.counts import Counts, answers, bag
 
@@ -55,6 +56,22 @@ def test_documents_can_be_left_out(mesh: KnowledgeBase, corpus: list[Document], 
         assert {k: v for k, v in getattr(fewer, table).items() if v} == getattr(want, table)
     assert fewer.concepts == want.concepts
     assert whole.concepts == Counts.of(corpus, mesh).concepts
+
+
+def test_they_follow_retired_concepts(mesh: KnowledgeBase, corpus: list[Document], tmp_path: Path) -> None:
+    counts = Counts.of(corpus, mesh)
+    one, two, four = (mesh.row(f"MESH:{number}") for number in (1, 2, 4))
+    path = shutil.copy(mesh.path, tmp_path / "mesh.kb")
+    with KnowledgeBase.edit(path) as edit:
+        edit.merge("MESH:1", "MESH:2")
+        edit.retire("MESH:4")
+    with pytest.warns(LinnetWarning, match=r"what was learned of them is left out: 1 \(MESH:4\)"):
+        moved = counts.rebound(KnowledgeBase.open(path))
+    assert moved.names["diabetes type 1"] == {one: counts.names["diabetes type 1"][two]}
+    assert moved.concepts[one] == counts.concepts[one] + counts.concepts[two]
+    assert not {two, four} & {*moved.concepts, *moved.types["Disease"]}
+    assert "renal disease" in counts.names
+    assert "renal disease" not in moved.names
 
 
 def test_they_are_saved(mesh: KnowledgeBase, corpus: list[Document], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from linnet.checksums import LIST
 from linnet.corpora.catalog import read_corpus
-from linnet.data import Candidates, Document, Mention
+from linnet.data import Candidates, Concept, Document, Mention, Name
 from linnet.detect.gold import Gold
 from linnet.errors import DataError, FormatError, KnowledgeBaseError, LinnetWarning, PipelineError, RecipeError
 from linnet.fit.fitting import CrossFitted
@@ -242,6 +242,23 @@ def test_another_knowledge_base_is_refused(mesh: KnowledgeBase, ranker: Lexical,
     other = build(CONCEPTS[:4], tmp_path / "other.kb")
     with pytest.raises(KnowledgeBaseError, match="train it again"):
         Lexical.load(tmp_path / "a", kb=other)
+
+
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+def test_a_merged_concept_hands_on_what_names_meant(
+    mesh: KnowledgeBase, corpus: list[Document], tmp_path: Path
+) -> None:
+    path = shutil.copy(mesh.path, tmp_path / "mesh.kb")
+    ranker = trained(KnowledgeBase.open(path), corpus)
+    saving.save(Pipeline(*(before(ranker.kb) >> ranker).parts, kb=ranker.kb), tmp_path / "saved")
+    with KnowledgeBase.edit(path) as edit:
+        edit.add(Concept("N:1", (Name("Upper respiratory infection"),)))
+        edit.merge("N:1", "OMIM:9")
+    edited = KnowledgeBase.open(path)
+    [doc] = config.load(tmp_path / "saved", kb=edited)([document(99, [("cold", "N:1")]).spans_only()])
+    [loaded] = [mention.candidates for mention in doc.mentions or () if mention.candidates is not None]
+    assert edited.id(int(loaded.rows[0])) == "N:1"
+    assert linked(ranker.rebound(edited), edited, "cold") == [loaded]
 
 
 @pytest.mark.parametrize(

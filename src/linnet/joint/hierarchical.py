@@ -15,7 +15,7 @@ Nothing here imports torch before a network is needed, so that recipes can be ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -29,7 +29,8 @@ from linnet.data import Document, Span
 from linnet.errors import RecipeError
 from linnet.index.name_vectors import NameVectors, SearchedNames
 from linnet.joint.reading import NEUTRAL, Found, JointNetwork, NegativesArgs
-from linnet.kb import KnowledgeBase
+from linnet.kb import KbName, KnowledgeBase
+from linnet.kb.successors import row_of
 from linnet.pipeline.aliases import Aliases
 from linnet.pipeline.learner import made_once
 from linnet.retrieve.name_searcher import NameSearcher
@@ -241,15 +242,26 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
         places = {concept: place for place, concept in enumerate(network.concepts)}
         named = [name for name in self.kb.names() if name.preferred]
         own = np.array([places.get(self.kb.id(name.concept), -1) for name in named], np.int64)
-        vectors = np.where(own[:, None] >= 0, learned[own], np.float32(0))
         if self.rows == "names":
+            vectors = np.where(own[:, None] >= 0, learned[own], np.float32(0))
             begun = self.name_vectors()
             vectors += begun.vectors[np.searchsorted(begun.name_rows, [name.row for name in named])]
             vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
         else:  # a plain row that was never there says nothing
-            named, vectors = [name for name, place in zip(named, own, strict=True) if place >= 0], vectors[own >= 0]
+            held = [(name, place) for name, place in zip(named, own.tolist(), strict=True) if place >= 0]
+            held += self._inherited(named, {place for _, place in held}, learned)
+            named, vectors = [name for name, _ in held], learned[[place for _, place in held]]
         pairs = np.array([(name.concept, name.row) for name in named], np.int32).reshape(-1, 2)
         return NameVectors(vectors, pairs[:, 0], pairs[:, 1], {"kb": self.kb.version})
+
+    def _inherited(self, named: Sequence[KbName], held: Set[int], learned: Floats) -> Iterator[tuple[KbName, int]]:
+        """Yield for each learned row of a retired concept, which none of `held` is, the name of its successor."""
+        preferred = {name.concept: name for name in named}
+        for place, concept in enumerate(self.network.concepts):
+            if place not in held and learned[place].any():
+                row = row_of(self.kb)(concept)
+                if row in preferred:
+                    yield preferred[row], place
 
     def name_vectors(self) -> NameVectors:
         """Return the vectors of names by the encoder of names, in rising order of name rows."""

@@ -24,7 +24,7 @@ from linnet.pipeline.pipeline import Abbreviations, Sentences
 from linnet.reporter import warn
 from linnet.text.normalise import basic
 
-__all__ = ["Aliases", "Key"]
+__all__ = ["Aliases", "Key", "rows_now"]
 
 SHOWN = 5  # ids that a warning names
 _TOLD: WeakKeyDictionary[KnowledgeBase, set[str]] = WeakKeyDictionary()  # ids that were warned of, by open file
@@ -110,9 +110,7 @@ class Aliases:
 
         Those of concepts that were retired without a successor are left out, with a warning.
         """
-        lost: set[str] = set()
-        rows = {row: row if row < 0 else _row_now(kb, kb.id(row), lost) for _, row in self.keys}
-        _tell_lost(kb, lost)
+        rows = {-1: -1, **rows_now(kb, {row for _, row in self.keys if row >= 0})}
         seen: Counter[tuple[str, Key]] = Counter()
         for doc, counts in self.counts.items():
             for place, count in counts.items():
@@ -158,6 +156,17 @@ class Aliases:
         if not partly:
             _tell_lost(kb, lost)
         return cls.counted(seen)
+
+
+def rows_now(kb: KnowledgeBase, rows: Iterable[int]) -> dict[int, int | None]:
+    """Return the row that each concept or its successor has in an edited `kb`, None of one that was retired without.
+
+    The latter are warned of.
+    """
+    lost: set[str] = set()
+    found = {row: _row_now(kb, kb.id(row), lost) for row in rows}
+    _tell_lost(kb, lost)
+    return found
 
 
 def _sum(size: int, counts: Iterable[Mapping[int, int]]) -> npt.NDArray[np.float64]:

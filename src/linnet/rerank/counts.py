@@ -15,6 +15,7 @@ from pathlib import Path
 from linnet.data import Document, Mention
 from linnet.errors import FormatError
 from linnet.kb import KnowledgeBase
+from linnet.pipeline.aliases import rows_now
 from linnet.rerank.lexicon import name_words
 from linnet.text.normalise import basic
 from linnet.text.queries import query_texts
@@ -82,6 +83,16 @@ class Counts:
             types={kind: rows - other.types.get(kind, Counter()) for kind, rows in self.types.items()},
         )
 
+    def rebound(self, kb: KnowledgeBase) -> Counts:
+        """Return the same on the edited knowledge base `kb`: what was counted of a retired concept is its successor's.
+
+        Counts of concepts that were retired without a successor are left out, with a warning.
+        """
+        tables = [*self._tables()]
+        rows = rows_now(kb, {row for _, table in tables for counted in table.values() for row in counted})
+        moved = {name: _moved(table, rows) for name, table in tables}
+        return Counts(moved["names"], moved["bags"], moved["concepts"].get("", Counter()), moved["types"])
+
     def save(self, path: Path) -> None:
         """Write the counts as JSON Lines: table, text, rows, counts."""
         with path.open("w", encoding="utf-8") as out:
@@ -117,6 +128,16 @@ class Counts:
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise FormatError(path, f"no counts ({error!r}); train the pipeline again", line=number) from error
         return counts
+
+
+def _moved(table: Mapping[str, Counter[int]], rows: Mapping[int, int | None]) -> Table:
+    """Return a table with other rows, without texts of which none is left."""
+    made: Table = {}
+    for text, counted in table.items():
+        for row, count in counted.items():
+            if (now := rows[row]) is not None:
+                made.setdefault(text, Counter())[now] += count
+    return made
 
 
 def _minus(table: Table, other: Table) -> Table:

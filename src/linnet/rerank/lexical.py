@@ -235,10 +235,10 @@ class Lexical(Reranker):
         return self
 
     def rebound(self, kb: KnowledgeBase) -> Self:
-        """Return the same reranker on the edited knowledge base `kb`: its names are read again, counts stay."""
+        """Return the same reranker on the edited knowledge base `kb`: its names are read again, counts follow."""
         made = super().rebound(kb)
         if self.known is not None and kb.version != self.kb.version:
-            made.known = Known.of(Lexicon.build(kb), self.known.counts)
+            made.known = Known.of(Lexicon.build(kb), self.known.counts.rebound(kb))
         return made
 
     # --- saving ------------------------------------------------------------------------------------------------------
@@ -280,9 +280,10 @@ class Lexical(Reranker):
             raise FormatError(path, "has other columns than this Linnet computes; train the pipeline again")
         reranker.model = Logit(*np.array(list(values.values()), np.float64).T)
         reranker._omitted = reranker.omit
-        same = saved["kb"] == reranker.kb.version  # else it was edited: names are read again, counts stay as they are
+        same = saved["kb"] == reranker.kb.version  # else it was edited: names are read again, counts follow
         lexicon = Lexicon.load(folder / "lexicon") if same else Lexicon.build(reranker.kb)
-        reranker.known = Known.of(lexicon, Counts.load(folder / "counts.jsonl"))
+        counts = Counts.load(folder / "counts.jsonl")
+        reranker.known = Known.of(lexicon, counts if same else counts.rebound(reranker.kb))
         return reranker
 
 
