@@ -21,6 +21,7 @@ from linnet.fit.store import Finished, corpus_version
 from linnet.fit.unseen import enough_dev, fold_of
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Reranker, Retriever, Stage, Step
+from linnet.pipeline.component import blind
 from linnet.pipeline.confidence import FEATURES, Confidence
 from linnet.pipeline.decide import Decide
 from linnet.recipes import config
@@ -215,6 +216,24 @@ def test_no_part_sees_what_one_that_stays_has_learned_of_the_same_document(
     assert len(docs) not in first.runs
 
 
+def test_documents_that_nobody_has_annotated_teach_nothing(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen_on: list[list[str]] = []
+
+    def fit(_self: Any, _train: Any, dev: Sequence[Document], /, *, before: Any, kb: Any, args: Any) -> Iterator[Step]:
+        chosen_on.append([doc.id for doc in before(blind(dev, before))])
+        yield Step(1, 1)
+
+    monkeypatch.setattr(Decide, "fit", fit)
+    text = Document("text", "Nobody has read this.")
+    made = pipeline(kb, Learner(kb=kb))
+    todo = tasks(made, [{"part": part} for part in ("learner", "watcher", "decide")], source="r")
+    list(train(made, todo, [*docs[3:], text], [text, *docs[:3]], output=tmp_path / "made", folds=5))
+    assert made.parts[2].documents == 20  # type: ignore[attr-defined]
+    assert sorted(*chosen_on) == sorted(doc.id for doc in docs)  # of few dev documents decide learns, and of others
+
+
 def test_without_dev_documents_probabilities_are_learned_from_cross_fitted_answers(
     kb: KnowledgeBase, docs: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,7 +327,7 @@ class Counted(Stage):
 
 def test_networks_behind_networks_are_trained_again_once() -> None:
     parts = [Counted("dense", 2), Counted("lexical", 5), Counted("cross", 2), Counted("last", 2)]
-    docs = [Document(f"d{number}", "x") for number in range(60)]
+    docs = [Document(f"d{number}", "x", mentions=()) for number in range(60)]
     chain: Any = Pipeline(*parts)
     done = [Task((place,), part.name) for place, part in enumerate(parts)]
     for place, task in enumerate(done):
@@ -319,7 +338,7 @@ def test_networks_behind_networks_are_trained_again_once() -> None:
 
 def test_a_part_may_be_told_not_to_be_trained_again() -> None:
     parts = [Counted("tagger", 2), Counted("ngram", 2), Counted("lexical", 2)]
-    docs = [Document(f"d{number}", "x") for number in range(60)]
+    docs = [Document(f"d{number}", "x", mentions=()) for number in range(60)]
     done = [Task((0,), "tagger", {"cross_fit": False}), Task((1,), "ngram"), Task((2,), "lexical")]
     chain: Any = Pipeline(*parts)
     for place, task in enumerate(done):
@@ -339,7 +358,7 @@ class Silent(Counted):
 @pytest.mark.parametrize(("asked", "times"), [(True, 2), (3, 3), (10, 10)])
 def test_a_table_says_how_often_a_network_is_trained_again(asked: bool | int, times: int) -> None:
     silent, last = Silent("silent", 2), Counted("last", 2)
-    docs = [Document(f"d{number}", "x") for number in range(60)]
+    docs = [Document(f"d{number}", "x", mentions=()) for number in range(60)]
     chain, done = Pipeline(silent, last), [Task((0,), "silent", {"cross_fit": asked}), Task((1,), "last")]
     for place, task in enumerate(done):
         list(fit_part(chain, task, docs, (), done=done[:place]))
@@ -351,7 +370,7 @@ def test_a_table_says_how_often_a_network_is_trained_again(asked: bool | int, ti
 @pytest.mark.parametrize("folds", [0, 2])
 def test_networks_are_trained_again_as_often_as_they_say_or_refused(folds: int) -> None:
     silent, last = Silent("silent", folds), Counted("last", 2)
-    docs = [Document(f"d{number}", "x") for number in range(60)]
+    docs = [Document(f"d{number}", "x", mentions=()) for number in range(60)]
     chain, done = Pipeline(silent, last), [Task((place,), name) for place, name in enumerate(("silent", "last"))]
     list(fit_part(chain, done[0], docs, (), done=[]))
     training = fit_part(chain, done[1], docs, (), done=done[:1])

@@ -27,6 +27,7 @@ __all__ = [
     "part_at",
     "parts_of",
     "tasks",
+    "with_gold",
     "with_part",
     "without_calibration",
 ]
@@ -186,7 +187,12 @@ def needs_texts(pipeline: Pipeline, todo: Sequence[Task]) -> bool:
 
 def annotated(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document]) -> list[Document]:
     """Return the documents whose annotation teaches: scores measured on them would be too high."""
-    return [doc for doc in docs if doc.mentions is not None] if needs_gold(pipeline, todo) else []
+    return with_gold(docs) if needs_gold(pipeline, todo) else []
+
+
+def with_gold(docs: Sequence[Document]) -> list[Document]:
+    """Return the documents that somebody has annotated."""
+    return [doc for doc in docs if doc.mentions is not None]
 
 
 def parts_of(pipeline: Pipeline) -> list[Component]:

@@ -47,8 +47,8 @@ def enough_dev(
     Args:
         pipeline: whose part it is.
         task: its training.
-        docs: the training documents.
-        dev: the dev documents, maybe none.
+        docs: the training documents that somebody has annotated.
+        dev: such dev documents, maybe none.
         earlier: the trainings of parts before it.
         folds: of cross-fitting.
 
@@ -61,7 +61,7 @@ def enough_dev(
         return dev
     if sum(len(doc.mentions or ()) for doc in dev) >= FEW or not _can_answer(pipeline, docs, earlier, folds):
         return dev
-    return [*(doc for doc in docs if doc.mentions is not None), *dev]
+    return [*docs, *dev]
 
 
 def _can_answer(pipeline: Pipeline, docs: Sequence[Document], earlier: Sequence[Task], folds: int) -> bool:
