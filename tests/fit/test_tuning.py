@@ -74,7 +74,7 @@ def _names(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def documents(ids: range) -> list[Document]:
     mention = Mention(0, 7, source="gold", concepts=(GOLD,))
-    return [Document(str(id), "Seizure.", mentions=(mention,)) for id in ids]
+    return [Document(str(id), f"Seizure {id}.", mentions=(mention,)) for id in ids]
 
 
 @pytest.fixture
@@ -146,6 +146,23 @@ def test_cross_validation(make: Any, tmp_path: Path) -> None:
     assert len(held) == 3
     assert sorted(itertools.chain(*held), key=int) == [str(id) for id in range(30)]
     assert {len(dev) for _, _, dev in RUNS} == {20}
+
+
+def test_copies_of_a_text_are_held_out_together(make: Any, tmp_path: Path) -> None:
+    copies = [replace(doc, id=str(int(doc.id) + 30)) for doc in documents(range(30))]
+    list(tune(make(split="cv", train=[*documents(range(30)), *copies]), tmp_path / "out", trials=1))
+    assert all((str(id) in learned) is (str(id + 30) in learned) for _, learned, _ in RUNS for id in range(30))
+    search = make(split="cv", train=[*documents(range(2)), *copies[:2]])
+    with pytest.raises(LinnetError, match="2 documents of different text are too few for 3 folds"):
+        list(tune(search, tmp_path / "few", trials=1))
+
+
+@pytest.mark.parametrize("split", ["dev", "cv"])
+def test_documents_that_nobody_has_annotated_are_not_scored_on(make: Any, tmp_path: Path, split: str) -> None:
+    text = Document("text", "Nobody has read this.")
+    search = make(split=split, train=[text, *documents(range(30))], dev=[text, *documents(range(100, 120))])
+    assert next(tune(search, tmp_path / "out", trials=1)).score == pytest.approx(0.4)
+    assert len(search.gold) == (20 if split == "dev" else 30)
 
 
 def test_values_that_components_refuse(make: Any, tmp_path: Path) -> None:
@@ -349,8 +366,8 @@ def test_a_recipe_as_toml_is_the_same(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("split", ["dev", "cv"])
 def test_parts_choose_on_the_share_that_the_recipe_keeps(make: Any, tmp_path: Path, split: str) -> None:
-    train = [replace(doc, text=f"Seizure {doc.id}.") for doc in documents(range(30))]
-    search = make(split=split, train=train, dev=documents(range(100, 120)) if split == "dev" else [])
+    train = documents(range(30))
+    search = make(split=split, dev=documents(range(100, 120)) if split == "dev" else [])
     recipe = Path(search.source)
     recipe.write_text(f"dev_share = 0.2\n{recipe.read_text()}")
     list(tune(replace(search), tmp_path / "out", trials=1))
@@ -362,7 +379,10 @@ def test_parts_choose_on_the_share_that_the_recipe_keeps(make: Any, tmp_path: Pa
 
 
 @pytest.mark.parametrize("split", ["dev", "cv"])
-def test_texts_without_annotation_are_learned_from_and_not_scored(make: Any, tmp_path: Path, split: str) -> None:
+def test_texts_without_annotation_are_learned_from_and_not_scored(
+    make: Any, tmp_path: Path, split: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Knob, "needs_gold", classmethod(lambda *_: False))
     search = make(split=split, texts=[Document("text", "Nobody has read this.")])
     assert next(tune(search, tmp_path / "out", trials=1)).score == pytest.approx(0.4)
     assert all("text" in learned for _, learned, _ in RUNS)

@@ -21,15 +21,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from linnet import __version__
-from linnet.corpora.splits import with_dev
+from linnet.corpora.splits import folds, with_dev
 from linnet.data import Document
 from linnet.errors import DataError, LinnetError, PipelineError, RecipeError, TrainingError
 from linnet.evaluate import Options, evaluate
-from linnet.fit.plan import must_have_dev, parts_of, tasks, without_calibration
+from linnet.fit.plan import must_have_dev, parts_of, tasks, with_gold, without_calibration
 from linnet.fit.store import corpus_version
 from linnet.fit.study import Study, find_choice
 from linnet.fit.training import train_in_place
-from linnet.fit.unseen import fold_of
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import blind
 from linnet.pipeline.learner import learner_of
@@ -102,17 +101,19 @@ class Search:
 
     @property
     def gold(self) -> Sequence[Document]:
-        """The documents that trials are scored on."""
-        return self.dev if self.split == "dev" else self.train
+        """The documents that trials are scored on: those that somebody has annotated."""
+        return with_gold(self.dev if self.split == "dev" else self.train)
 
     def check(self) -> None:
         """Refuse what cannot be tuned, before hours are spent on it.
 
         Raises:
-            LinnetError: no documents to score on, no such score, or a part that learns from them.
+            LinnetError: no documents to score on, or too few, no such score, or a part that learns from them.
         """
         if not self.gold or not any(doc.mentions for doc in self.gold):
             raise LinnetError(f"no documents with gold mentions to score on with split {self.split!r}")
+        if self.split == "cv":
+            folds(self.gold, THIRDS)  # of too few documents, or of one id, there are none
         pipeline = load(self.source, kb=self.kb, changes=self.changes)
         names = must_have_dev(pipeline, tasks(pipeline, self.recipe.train, source=self.source))
         if self.split == "dev" and names and not self.recipe.dev_share:
@@ -151,13 +152,11 @@ class Search:
         """Yield documents to learn from, to choose on, to link."""
         keep = functools.partial(with_dev, share=self.recipe.dev_share, seed=self.recipe.seed)
         if self.split == "dev":
-            yield *keep(self.train, ()), self.dev
+            yield *keep(self.train, ()), self.gold
             return
-        places = [fold_of(doc.id, THIRDS) for doc in self.train]
-        for third in sorted(set(places)):
-            pairs = list(zip(self.train, places, strict=True))
-            rest = [doc for doc, place in pairs if place != third]
-            yield *keep(rest, self.dev), [doc for doc, place in pairs if place == third]
+        for held in folds(self.gold, THIRDS, seed=self.recipe.seed):
+            ids = {doc.id for doc in held}
+            yield *keep([doc for doc in self.train if doc.id not in ids], self.dev), held
 
     def own(self) -> dict[str, Any]:
         """Return the values that the recipe itself has, where they can be chosen, as the study holds them."""
