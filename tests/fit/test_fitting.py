@@ -14,7 +14,7 @@ import pytest
 
 from linnet.data import Candidates, Document, Mention
 from linnet.detect.gold import Gold
-from linnet.errors import FormatError, LinnetError, RecipeError
+from linnet.errors import DataError, FormatError, LinnetError, RecipeError
 from linnet.fit.fitting import CrossFitted, Done, Progress, cross_fit, fit_part, train
 from linnet.fit.plan import Task, tasks, without_calibration
 from linnet.fit.store import Finished, corpus_version
@@ -251,6 +251,17 @@ def test_without_dev_documents_probabilities_are_learned_from_cross_fitted_answe
         todo = tasks(made, [{"part": "learner"}, {"part": "decide"}], source="r")
         list(train(made, todo, docs[3:], dev, output=tmp_path / str(number), folds=5))
     assert scores == [[0.0] * 20, [0.0] * 23, [0.0] * 50]
+
+
+def test_dev_documents_that_are_numbered_as_training_documents_are_others(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path
+) -> None:
+    dev = [replace(docs[0], id=f"d{number}", text=f"Seizure {number}.") for number in range(50)]
+    made = pipeline(kb, Learner(kb=kb))
+    todo = tasks(made, [{"part": "learner"}, {"part": "decide"}], source="r")
+    with pytest.raises(DataError, match="decide: cannot calibrate"):  # which it says of dev documents alone
+        list(train(made, todo, docs, dev, output=tmp_path / "out", folds=5))
+    assert made.parts[1].runs == [len(docs)]  # type: ignore[attr-defined]
 
 
 def test_what_nothing_can_answer_for_unseen_is_not_calibrated_on(kb: KnowledgeBase, docs: list[Document]) -> None:

@@ -33,7 +33,7 @@ from linnet.fit.unseen import enough_dev, fold_of, times_again
 from linnet.home import read_json, real_path
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
-from linnet.pipeline.component import Component, Fits, Step
+from linnet.pipeline.component import Component, Fits, Step, identity
 from linnet.pipeline.decide import Decide
 from linnet.pipeline.learner import Learner, inner_of
 from linnet.recipes import config, saving
@@ -79,13 +79,13 @@ class Done:
 class CrossFitted(Stage):
     """Answers for each document with the pipeline that has not seen it; for documents of no fold with ``whole``.
 
-    ``places`` is document id → number of the pipeline in ``folds``, which ``make`` trains when they are first asked:
-    for a part that learns from the documents alone they never are.
+    ``places`` is document (`identity`) → number of the pipeline in ``folds``, which ``make`` trains when they are first
+    asked: for a part that learns from the documents alone they never are.
     """
 
     whole: Pipeline
     make: Callable[[], Sequence[Pipeline]]
-    places: Mapping[str, int]
+    places: Mapping[tuple[str, str], int]
 
     @functools.cached_property
     def folds(self) -> Sequence[Pipeline]:
@@ -112,7 +112,7 @@ class CrossFitted(Stage):
         found: list[Document | None] = [None] * len(docs)
         by_fold: dict[int, list[int]] = {}
         for index, doc in enumerate(docs):
-            by_fold.setdefault(self.places.get(doc.id, -1), []).append(index)
+            by_fold.setdefault(self.places.get(identity(doc), -1), []).append(index)
         for fold, indexes in by_fold.items():
             pipeline = self.whole if fold < 0 else self.folds[fold]
             for index, doc in zip(indexes, pipeline([docs[i] for i in indexes], allow=allow), strict=True):
@@ -143,7 +143,7 @@ def cross_fit(
     if not done:
         return pipeline
     fitting = _CrossFitting(pipeline, done, docs, folds, checkpoints, {} if known is None else known)
-    return CrossFitted(pipeline, fitting.pipelines, fitting.places)
+    return CrossFitted(pipeline, fitting.pipelines, {identity(doc): fitting.places[doc.id] for doc in docs})
 
 
 @dataclass
@@ -260,7 +260,7 @@ def fit_part(
     # earlier parts may learn from documents that nobody has annotated, and cannot answer for them in front of this one
     taught, dev = (with_gold(docs), with_gold(dev)) if part.needs_gold(task.args) else (docs, dev)
     dev = enough_dev(pipeline, task, taught, dev, earlier=earlier, folds=folds) if from_dev else dev
-    if from_dev and not {doc.id for doc in docs} & {doc.id for doc in dev}:
+    if from_dev and set(map(identity, docs)).isdisjoint(map(identity, dev)):
         earlier = []  # nothing has seen what the part learns from, so no fold would be asked
     before = pipeline.with_parts(pipeline.parts[: task.place[0]])
     kb = cast("KnowledgeBase", pipeline.kb)

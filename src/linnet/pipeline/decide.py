@@ -22,7 +22,7 @@ from linnet.errors import DataError, PipelineError
 from linnet.frozen import changed
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.allow import Allow
-from linnet.pipeline.component import Component, Step, blind, is_reviewed
+from linnet.pipeline.component import Component, Step, blind, identity, is_reviewed
 from linnet.pipeline.confidence import FEATURES, TIE, Confidence, best_threshold, features, why_none
 from linnet.pipeline.learner import made_once
 from linnet.pipeline.pipeline import Pipeline, Stage
@@ -156,7 +156,7 @@ class Decide(Stage):
         answers = [answer for gold, predicted in pairs for answer in self._judged(gold, predicted)]
         right = np.array([answer.right for answer in answers], np.bool_)
         self.confidence, self.calibration, self.chosen = None, "", 0.0
-        if problem := why_none(right, own={doc.id for doc in train}.isdisjoint(doc.id for doc in dev)):
+        if problem := why_none(right, own=set(map(identity, train)).isdisjoint(map(identity, dev))):
             warn(f"decide stays uncalibrated: {problem}")
             yield Step(step=1, total=1)
             return
