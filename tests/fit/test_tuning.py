@@ -109,6 +109,25 @@ def test_the_best_is_found_and_what_was_tried_is_known(make: Any, tmp_path: Path
     assert "tune" not in tomllib.loads(text)
 
 
+def test_the_best_recipe_finds_what_lies_beside_the_first(make: Any, tmp_path: Path) -> None:
+    search = make()
+    data, recipe = tmp_path / "data", Path(search.source)
+    data.mkdir()
+    for place, name in ((recipe.parent, "terms"), (data, "more")):
+        (place / f"{name}.tsv").write_text("id\tname\nX:1\tFits\n")
+    sources = ", ".join(f'{{from = "table", path = "{name}.tsv"}}' for name in ("terms", "more"))
+    text = recipe.read_text()
+    recipe.write_text(text[text.index("[[pipeline]]") :] + f'[kb]\nname = "t"\nbuild = [{sources}]\n')
+    for folder, terms in ((tmp_path, "terms.tsv"), (tmp_path / "tuned", str(tmp_path / "terms.tsv"))):
+        folder.mkdir(exist_ok=True)
+        write_best(search, [Trial(1, {"knob.level": 9}, 0.9, 1.0)], folder / "best.toml", data=data)
+        best = config.read_recipe(folder / "best.toml")
+        assert [table["path"] for table in best.kb.build] == [terms, "more.tsv"]  # type: ignore[union-attr]
+        opened = best.open_kb(data=data)
+        assert opened is not None
+        assert len(opened) == 1
+
+
 def test_it_goes_on_as_if_nothing_had_happened(make: Any, tmp_path: Path) -> None:
     search = make('"knob.level" = {low = 0.5, high = 9.5}\n"knob.sizes" = [[1, 2], [2, 3]]')
     whole = [(t.values, t.score) for t in tune(search, tmp_path / "whole", trials=12, seed=5)]

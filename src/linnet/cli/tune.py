@@ -60,7 +60,7 @@ def tune(
     for trial in search_for(made, folder, trials=trials, seed=chosen, timeout=timeout):
         done.append(trial)
         logger.info("trial %s: %s", trial.number, _line(trial))
-    found = write_best(made, done, folder / "best.toml", kb=kb)
+    found = write_best(made, done, folder / "best.toml", kb=kb, data=data)
     if not quiet:
         _show(made, done)
         say(f"best: trial {found.number}, {score} {found.score:.4f}; linnet train {folder / 'best.toml'} -o NEW")

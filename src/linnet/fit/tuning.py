@@ -33,6 +33,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import blind
 from linnet.pipeline.learner import learner_of
 from linnet.recipes.config import load, name_of, read_recipe
+from linnet.recipes.knowledge_bases import KbSources
 from linnet.recipes.recipe import Recipe, toml_value
 from linnet.text.files import replacing
 
@@ -268,7 +269,9 @@ def best(trials: Sequence[Trial]) -> Trial:
     return max(scored, key=lambda trial: (trial.score or 0.0, -trial.number))
 
 
-def write_best(search: Search, trials: Sequence[Trial], path: Path, *, kb: str | None = None) -> Trial:
+def write_best(
+    search: Search, trials: Sequence[Trial], path: Path, *, kb: str | None = None, data: str | Path | None = None
+) -> Trial:
     """Write the recipe with the best values, which can be trained; return their trial.
 
     Args:
@@ -276,13 +279,15 @@ def write_best(search: Search, trials: Sequence[Trial], path: Path, *, kb: str |
         trials: all of them.
         path: of the recipe.
         kb: the name of a knowledge base instead of the recipe's.
+        data: the folder that relative paths of its sources begin in; None takes the environment variable LINNET_DATA.
 
     Raises:
         LinnetError: no trial has a score.
     """
     found = best(trials)
     recipe = read_recipe(search.source, changes=[*search.changes, *changes_of(found.values)])
-    recipe = recipe.model_copy(update={"chosen_on": search.split, **({} if kb is None else {"kb": kb})})
+    used = recipe.kb.moved(path.parent, data=data) if kb is None and isinstance(recipe.kb, KbSources) else kb
+    recipe = recipe.model_copy(update={"chosen_on": search.split, **({} if used is None else {"kb": used})})
     lines = [
         f"Chosen by linnet tune from the recipe {toml_value(search.source)}:",
         f"trial {found.number} of {len(trials)}, {search.score} {found.score:.4f} with split {search.split}.",

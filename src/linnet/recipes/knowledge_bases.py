@@ -60,6 +60,21 @@ class KbSources(BaseModel):
         found = [Path(place)] if str(place) else []
         return list(dict.fromkeys([*found, *filter(None, [self._beside]), Path()]))
 
+    def moved(self, folder: Path, *, data: str | Path | None = None) -> KbSources:
+        """Return the same sources for a recipe in `folder`: absolute paths of what lies beside the recipe they are of.
+
+        Args:
+            folder: of the other recipe.
+            data: the data folder, as for `places`; what lies in it keeps its relative path.
+        """
+        if self._beside is None or folder.resolve() == self._beside.resolve():
+            return self
+        places = self.places(data)
+        changed: dict[str, Any] = {"build": [_moved(table, places, self._beside) for table in self.build]}
+        if self.concepts_of:
+            changed["concepts_of"] = [_absolute(source, places, self._beside) for source in self.concepts_of]
+        return self.model_copy(update=changed)
+
     def problems(self) -> list[str]:
         """Return what is wrong with the sources, found without opening any.
 
@@ -173,6 +188,21 @@ def _refuse_missing(tables: Sequence[Mapping[str, Any]], places: Sequence[Path])
 def _folder(path: str, places: Sequence[Path]) -> Path:
     """Return the first of the places that holds a relative path, or the first of all."""
     return next((place for place in places if (place / path).exists()), places[0])
+
+
+def _moved(table: Mapping[str, Any], places: Sequence[Path], beside: Path) -> dict[str, Any]:
+    """Return a source with absolute paths, its options' too, if its file is that in the folder `beside`."""
+    folder = _folder(str(table.get("path", "")), places)
+    if folder != beside:
+        return dict(table)
+    source = _source(table, folder)
+    paths = {key: value for key, value in {"path": source.path, **source.options}.items() if key in table}
+    return {**table, **{k: str(v.absolute()) for k, v in paths.items() if isinstance(v, Path) and v.exists()}}
+
+
+def _absolute(path: str, places: Sequence[Path], beside: Path) -> str:
+    """Return a path as an absolute one, if what it names is that in the folder `beside`."""
+    return str((beside / path).absolute()) if _folder(path, places) == beside and (beside / path).exists() else path
 
 
 def _warn_if_edited(kb: KnowledgeBase) -> KnowledgeBase:
