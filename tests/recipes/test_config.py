@@ -562,3 +562,14 @@ def test_damaged_folders(kb: KnowledgeBase, tmp_path: Path) -> None:
 def test_toml_values() -> None:
     values = [True, False, 3, -0.5, 1e300, "a'b\"\\\n", ["x", 1, [True]], (1, 2)]
     assert tomllib.loads(f"v = {toml_value(values)}")["v"] == [*values[:-1], [1, 2]]
+
+
+def test_a_field_of_one_stage_of_training_is_changed_there_alone() -> None:
+    def tables(change: str) -> list[object]:
+        field = change.partition("=")[0].rpartition(".")[2]
+        return [table.get(field) for table in config.read_recipe("ncbi_disease/generate", changes=[change]).train]
+
+    assert tables("train.generate.target=random") == [None, "random"]
+    assert tables("train.generate.definitions=0.5") == [0.5, None]
+    assert tables("train.generate.lr=0.001") == [0.001, 0.001]
+    assert tables("train.generate.targt=random") == ["random", "random"]  # refused with what there is

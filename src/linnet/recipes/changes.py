@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from typing import Any
 
 from linnet.errors import did_you_mean
-from linnet.recipes.components import is_called
+from linnet.recipes.components import components, is_called
+from linnet.recipes.keywords import component_class
 from linnet.recipes.recipe import Recipe, nested_tables
 from linnet.recipes.renamed import check_key
 
@@ -68,15 +70,25 @@ def _change_recipe(change: str, field: str, value: Any, values: dict[str, Any]) 
 
 
 def _apply_to_training(change: str, what: tuple[str, str, Any], values: dict[str, Any]) -> list[str]:
-    """Change the ``[[train]]`` tables of one part, ``train.dense.epochs=1``; return what is wrong with the change."""
+    """Change the ``[[train]]`` tables of one part, ``train.dense.epochs=1``; return what is wrong with the change.
+
+    Of a part with several stages of training those are changed whose stage has the field.
+    """
     part, field, value = what
     found = _training_tables(values)
     called = [table for table in found if table.get("part") == part]
-    for table in called:
+    for table in [table for table in called if _has(part, table, field)] or called:  # none has it: refused like a typo
         table[field] = value
     named = [str(table.get("part")) for table in found]
     hint = did_you_mean(part, named) or f"; there are: {', '.join(named) or 'none'}"
     return [] if called else [f"{change}: no [[train]] table of {part!r}{hint}"]
+
+
+def _has(part: str, table: Mapping[str, Any], field: str) -> bool:
+    """Return whether the stage of training that a table is of has a field; of one without stages it may."""
+    stages = component_class(part).STAGES if part in components() else {}
+    stage = str(table.get("stage", "".join([*stages][-1:])))
+    return stage not in stages or field in stages[stage].args.table_fields()
 
 
 def _training_tables(values: dict[str, Any]) -> list[dict[str, Any]]:
