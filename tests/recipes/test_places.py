@@ -90,7 +90,7 @@ def test_of_whatever_learns_so(tmp_path: Path, name: str) -> None:
         ("train.decide.threshold=0.5", 'itself: it belongs in [[pipeline]] use = "decide" (--set decide.threshold=…)'),
         ("train.tagger.lr=0", "train[0].lr: expected a number above 0, found 0"),
         ("train.tagger.epoch=1", "train[0].epoch: unknown field; did you mean 'epochs'?"),
-        ("train.tagger.kb=1", "train[0].kb: unknown field; it has: supervision, outside_weight,"),
+        ("train.tagger.kb=1", "train[0].kb: unknown field; it has: cross_fit, supervision,"),
     ],
 )
 def test_keywords_of_the_part(recipe: Path, kb: KnowledgeBase, change: str, problem: str) -> None:
