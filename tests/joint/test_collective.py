@@ -246,6 +246,12 @@ def test_the_best_cutoff_is_that_of_all_cutoffs() -> None:
     assert f1 == pytest.approx(max(2 * right[odds >= at].sum() / ((odds >= at).sum() + 30) for at in odds))
 
 
+@pytest.mark.parametrize("wanted", [0, 5])
+def test_where_nothing_found_is_right_no_cutoff_is_chosen(wanted: int) -> None:
+    wrong = Judgement(np.array([7.0, 3.0, -1.0]), np.zeros(3, np.bool_), wanted)
+    assert best_cutoff(wrong) == (0.0, 0.0)
+
+
 def test_an_abbreviation_is_read_where_it_is_written_out(kb: KnowledgeBase, encoder: str) -> None:
     doc = Document("a", "Short stature (SS) was seen. SS stayed.", mentions=(Mention(29, 31, source="user"),))
     part = Collective(kb=kb, encoder=encoder, mode="gold")

@@ -232,14 +232,14 @@ def judge(docs: Sequence[Judged], answers: Sequence[Sequence[tuple[Found, int | 
 
 
 def best_cutoff(judgement: Judgement) -> tuple[float, float]:
-    """Return the best F1, and the log odds from which on mentions are to be kept for it.
+    """Return the best F1, and the log odds from which on mentions are to be kept for it; 0 where none is right.
 
     >>> best_cutoff(Judgement(np.array([2.0, 1.0, -1.0]), np.array([True, True, False]), 2))
     (1.0, 0.0)
     """
     odds, right, wanted = judgement
-    if not len(odds):
-        return 0.0, 0.0
+    if not right.any():
+        return 0.0, 0.0  # as without dev documents: no cutoff is better than another
     order = np.argsort(-odds, kind="stable")
     f1 = 2 * np.cumsum(right[order]) / (np.arange(1, len(odds) + 1) + wanted)
     best = int(np.argmax(f1))
