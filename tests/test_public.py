@@ -89,6 +89,17 @@ def test_a_recipe_says_what_share_is_kept_to_choose_on(recipe: Path, doc: linnet
         assert len(link.seen) == learned - 8, "n-grams choose nothing, and texts teach them nothing"
 
 
+@pytest.mark.parametrize("folder", [True, False])
+def test_documents_that_keywords_were_chosen_on_are_seen(
+    recipe: Path, doc: linnet.Document, tmp_path: Path, folder: bool
+) -> None:
+    dev = [replace(doc, id="dev", text="Pain of the head!")]
+    output = tmp_path / "trained" if folder else None
+    for chosen, seen in (("dev", ["dev", "train"]), ("cv", ["train"])):
+        link = linnet.train(recipe, [doc], dev, changes=[f"chosen_on={chosen}"], output=output and output / chosen)
+        assert sorted(link.seen.values()) == seen
+
+
 def test_a_pipeline_is_trained_in_place(kb: linnet.KnowledgeBase, doc: linnet.Document) -> None:
     told: list[Progress | Done] = []
     link = linnet.Gold() >> linnet.Ngram(kb=kb) >> linnet.Decide(kb=kb)

@@ -15,6 +15,7 @@ from linnet.fit import cross_validation, fitting
 from linnet.fit.cross_validation import CrossValidation
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
+from linnet.recipes.config import load
 
 from .conftest import Run
 
@@ -98,6 +99,14 @@ def test_an_interrupted_run_resumes(run: Run, tmp_path: Path, small: KnowledgeBa
     (tmp_path / "full" / "mine.txt").write_text("x")
     full = run(*command[:-1], tmp_path / "full", "--folds", "3")
     assert (full.code, "exists and is not empty" in full.err) == (2, True)
+
+
+def test_folds_know_what_keywords_were_chosen_on(tmp_path: Path, small: KnowledgeBase, recipe: Path) -> None:
+    recipe.write_text(f'chosen_on = "dev"\n{recipe.read_text()}')
+    docs = letters(9)
+    whole = CrossValidation(source=str(recipe), kb=small, docs=docs[:8], dev=docs[8:], folds=2, folder=tmp_path / "cv")
+    list(whole.run())
+    assert sorted(load(tmp_path / "cv" / "fold-1", kb=small).seen.values()) == ["dev", *["train"] * 4]
 
 
 def test_what_is_refused(run: Run, tmp_path: Path, small: KnowledgeBase, recipe: Path) -> None:

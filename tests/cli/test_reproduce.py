@@ -146,6 +146,21 @@ def test_given_types_are_seen_in_training_and_prediction(run: Run, data: Path, t
     assert done.code == 0, done.err
 
 
+def test_keywords_that_were_chosen_on_what_is_measured_are_told(run: Run, data: Path, tmp_path: Path) -> None:
+    folder = data / "corpora/bc5cdr"
+    folder.mkdir()
+    for number, split in enumerate(("Training", "Development")):
+        lines = f"{number}|t|Fever.\n{number}|a|{split}.\n{number}\t0\t5\tFever\tDisease\tHP:0001945\n\n"
+        (folder / f"CDR_{split}Set.PubTator.txt").write_text(lines)
+    path = recipe(tmp_path, floor=0.0, first='gold"\n[[pipeline]]\nuse = "ngram')
+    path.write_text('chosen_on = "dev"\n' + path.read_text().replace("gsc_plus", "bc5cdr"))
+    path.write_text(path.read_text().replace("[expect]", '[[train]]\npart = "ngram"\n[expect]'))
+    done = run("reproduce", path, "-o", tmp_path / "out", "--repeats", 0)
+    assert done.code == 0, done.err
+    [linked] = map(json.loads, (tmp_path / "out/small/predictions.jsonl").read_text().splitlines())
+    assert linked["meta"]["seen"] == "dev"
+
+
 def test_seeds_give_mean_and_deviation(run: Run, data: Path, tmp_path: Path) -> None:
     done = run("reproduce", recipe(tmp_path), "-o", tmp_path / "out", "--repeats", 0, "--seeds", 2)
     assert "1.0000 ± 0.0000" in done.out

@@ -24,7 +24,7 @@ from linnet.errors import LinnetError, RecipeError
 from linnet.fit.curve import CURVE
 from linnet.fit.fitting import Done, Progress
 from linnet.fit.fitting import train as train_all
-from linnet.fit.plan import Task, needs_documents, needs_gold, needs_texts, tasks
+from linnet.fit.plan import Task, needs_documents, needs_gold, needs_texts, note_choice, tasks
 from linnet.fit.store import first_process
 from linnet.home import near_name
 from linnet.kb import KnowledgeBase
@@ -119,8 +119,8 @@ def train(
     if corpus and not needs_gold(pipeline, todo):
         _tell_unread(recipe, corpus, docs)
     docs += unmarked([*docs, *dev])
-    if read.chosen_on == "dev":
-        pipeline.seen = pipeline.seen.with_documents(dev=list(dev_documents(read.corpus, data=data)))
+    if read.chosen_on:
+        note_choice(pipeline, read, list(dev_documents(read.corpus, data=data)))
     taught = len(docs) if needs_texts(pipeline, todo) else sum(doc.mentions is not None for doc in docs)
     about, told = _described(recipe, read, texts or (), taught=taught, of=len(docs))
     follow(train_all(pipeline, todo, docs, dev, output=output, about=about), documents=len(docs))

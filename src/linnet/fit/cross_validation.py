@@ -19,7 +19,7 @@ from linnet.corpora.splits import folds, with_dev
 from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.fit.fitting import Done, Progress, train
-from linnet.fit.plan import learner_at, must_have_dev, tasks
+from linnet.fit.plan import learner_at, must_have_dev, note_choice, tasks
 from linnet.fit.store import corpus_version
 from linnet.home import read_json, writable
 from linnet.kb import KnowledgeBase
@@ -108,6 +108,7 @@ class CrossValidation:
             return  # trained, and interrupted before all was linked
         recipe = read_recipe(self.source, changes=self.changes)
         pipeline = load(self.source, kb=self.kb, changes=self.changes)
+        note_choice(pipeline, recipe, self.dev)
         todo = tasks(pipeline, recipe.train, source=self.source, seed=recipe.seed)
         about = (f"recipe: {self.source}", f"one of {self.folds} folds", f"seed: {recipe.seed}")
         yield from train(pipeline, todo, [*fold.train, *self.texts], fold.dev, output=output, about=about)

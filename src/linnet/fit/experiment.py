@@ -14,7 +14,7 @@ from pathlib import Path
 import linnet
 from linnet.corpora import read, write
 from linnet.corpora.catalog import CORPORA, corpus_files, corpus_named, read_corpus, splits_of
-from linnet.corpora.splits import training_texts, with_dev
+from linnet.corpora.splits import dev_documents, training_texts, with_dev
 from linnet.data import Document
 from linnet.errors import FormatError, RecipeError, did_you_mean
 from linnet.evaluate import About, Options, Report, evaluate
@@ -25,7 +25,7 @@ from linnet.evaluate.report import BY_ASSERTION, BY_TYPE
 from linnet.fit.curve import CURVE, SECONDS, read_curve, training_lines
 from linnet.fit.fitting import Done
 from linnet.fit.fitting import train as fit
-from linnet.fit.plan import must_have_dev, tasks
+from linnet.fit.plan import must_have_dev, note_choice, tasks
 from linnet.fit.transfer import transfer
 from linnet.home import writable
 from linnet.kb import KnowledgeBase
@@ -220,6 +220,8 @@ class Experiment:
         logger.info("%s: training on %s", self.source, recipe.learns_from)
         self.done.append("model")
         pipeline = load(self.source, kb=kb, changes=self._changes)
+        if recipe.chosen_on:
+            note_choice(pipeline, recipe, list(dev_documents(recipe.corpus, data=self.data)))
         corpus = recipe.learns_from
         shown = self._usable_splits(recipe)
         train, dev = (

@@ -13,6 +13,7 @@ from linnet.pipeline.component import Component
 from linnet.pipeline.decide import Decide
 from linnet.pipeline.learner import HANDED_IN, Learner, inner_of, learner_of
 from linnet.recipes import config
+from linnet.recipes.recipe import Recipe
 
 __all__ = [
     "Task",
@@ -24,6 +25,7 @@ __all__ = [
     "needs_documents",
     "needs_gold",
     "needs_texts",
+    "note_choice",
     "part_at",
     "parts_of",
     "tasks",
@@ -183,6 +185,12 @@ def needs_texts(pipeline: Pipeline, todo: Sequence[Task]) -> bool:
     """Return whether a part to train learns from documents whose mentions nobody has marked."""
     parts = [(learner_at(pipeline, task.place), task.args) for task in todo]
     return any(part.needs_documents(args) and not part.needs_gold(args) for part, args in parts)
+
+
+def note_choice(pipeline: Pipeline, recipe: Recipe, dev: Sequence[Document]) -> None:
+    """Have a pipeline know the dev documents that the keywords of its recipe were chosen on, if they were."""
+    if recipe.chosen_on == "dev":
+        pipeline.seen = pipeline.seen.with_documents(dev=dev)
 
 
 def annotated(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document]) -> list[Document]:

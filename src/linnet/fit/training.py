@@ -11,7 +11,7 @@ from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.fit.fitting import Done, Progress, fit_part
 from linnet.fit.fitting import train as train_into
-from linnet.fit.plan import Task, annotated, learner_at, tasks
+from linnet.fit.plan import Task, annotated, learner_at, note_choice, tasks
 from linnet.fit.preflight import check_teachable
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
@@ -64,6 +64,7 @@ def train(
     else:
         recipe, source = read_recipe(pipeline, changes=changes), str(pipeline)
         made, tables, seed = load(pipeline, kb=kb, changes=changes), recipe.train, recipe.seed
+        note_choice(made, recipe, dev)
         docs, dev = with_dev(docs, dev, recipe.dev_share, seed=recipe.seed)
     todo = tasks(made, tables, source=source, seed=seed)
     if not todo:
