@@ -182,6 +182,20 @@ def test_nobody_writes_into_others_work(site: Site, root: Person, work: tuple[Pe
 # --- samples, knowledge bases, candidates ----------------------------------------------------------------------------
 
 
+def test_what_others_were_given_since_is_in_no_queue(site: Site, root: Person) -> None:
+    project = site.project(root, settings={"lease_hours": 1e-9})
+    root.upload(project, ("a.txt", b"Seizures."))
+    [mine] = root.post(f"/projects/{project}/samples", {"n": 1})["assignments"]
+    assert [one["assignment"] for one in root.get(f"/projects/{project}/assignments")["assignments"]] == [mine]
+    ada = site.member(root, project, "annotator")
+    [hers] = ada.post(f"/projects/{project}/samples", {"n": 1})["assignments"]
+    ada.command(hers, "done")
+    assert root.get(f"/projects/{project}/assignments")["assignments"] == []
+    progress = root.get(f"/projects/{project}/progress")
+    assert (progress["mine"], progress["seen"]) == ({}, {"done": 1})
+    assert root.command(mine, "done", status=422)["detail"].endswith("others have read it since: draw anew")
+
+
 def test_samples_are_leased(site: Site, root: Person) -> None:
     project = site.project(root, settings={"annotators": 1})
     alice, bob = (site.member(root, project, "annotator", name) for name in ("alice", "bob"))

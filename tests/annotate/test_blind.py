@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
+from linnet.annotate.adjudication import give_to_judge
 from linnet.annotate.assignments import assign, read
-from linnet.annotate.blind import countable_streams, may_see, may_write, visible_streams
+from linnet.annotate.blind import countable_streams, may_see, may_write, seen_streams, taken_streams, visible_streams
 from linnet.annotate.exports import export_project, sources
 from linnet.annotate.history import history
 from linnet.annotate.journal import last_number
 from linnet.annotate.people import add_user, change_settings, set_role
 from linnet.annotate.runs import add_model
+from linnet.annotate.tables import assignment
 from linnet.data import Document
+from linnet.errors import DataError
 from tests.annotate.desk import FITS, Desk, fresh, guess
 
 
@@ -74,6 +78,50 @@ def test_who_may_be_the_next_reader_is_blind_already(desk: Desk) -> None:
     assert seen(desk, viewer) == {desk.stream}
     desk.colleague().do("done")
     assert len(seen(desk, next_one)) == 2
+
+
+def lapse(desk: Desk) -> None:
+    """Let a document have been drawn, and be kept no more."""
+    with desk.store.write() as db:
+        lease = "2020-01-01T00:00:00.000Z"
+        db.execute(assignment.update().where(assignment.c.id == desk.stream).values(lease=lease))
+
+
+def test_what_somebody_drew_and_never_began_hides_nothing_once_its_lease_has_ended(desk: Desk) -> None:
+    bob, viewer = desk.colleague(), join(desk, "viewer")
+    bob.do("create", "bobs", parts=[FITS], concepts=["HP:6"])
+    bob.do("done")
+    assert seen(desk, desk.user) == {desk.stream}
+    lapse(desk)
+    assert seen(desk, desk.user) == {desk.stream, bob.stream}
+    assert seen(desk, viewer) == {bob.stream}
+    with desk.store.write() as db:
+        assert seen_streams(db, desk.project, desk.user) == {desk.stream, bob.stream}
+        [doc] = export_project(db, desk.project, streams=visible_streams(db, desk.project, desk.user))
+        judged = give_to_judge(db, desk.document, desk.user, desk.user)
+    assert [mention.id for mention in doc.mentions or ()] == ["T1", "bobs", "T2"]
+    assert judged != desk.stream
+
+
+def test_who_may_have_seen_others_cannot_begin_what_was_drawn_before(desk: Desk) -> None:
+    bob = desk.colleague()
+    lapse(desk)
+    lapse(bob)
+    assert seen(desk, bob.user, taken_streams) == set()
+    bob.do("accept", "g1")  # nobody else has begun
+    assert seen(desk, bob.user, taken_streams) == set()  # for good
+    assert seen(desk, desk.user, taken_streams) == {desk.stream}  # an admin, who sees it
+    with pytest.raises(DataError, match=r"'note-1' was kept for you until 2020-.*and others have read it since: draw"):
+        desk.do("accept", "g1")
+    with desk.store.write() as db:
+        set_role(db, desk.project, desk.user, "annotator")
+    assert seen(desk, desk.user, taken_streams) == set()
+    bob.do("done")
+    assert seen(desk, desk.user) == {desk.stream, bob.stream}  # as many as are to read each have done so
+    assert seen(desk, desk.user, taken_streams) == {desk.stream}
+    with desk.store.write() as db:
+        assert change_settings(db, desk.project, 0, {"blind": False})
+    desk.do("accept", "g1")
 
 
 def test_open_projects_hide_nothing_from_members(desk: Desk) -> None:

@@ -13,21 +13,24 @@ from typing import Any, TypeAlias
 import sqlalchemy as sa
 
 from linnet.annotate.people import Role, role_of
-from linnet.annotate.tables import assignment, member, model_source, predicted, project, run, user
+from linnet.annotate.tables import assignment, clock, member, model_source, now, predicted, project, run, user
 
 __all__ = [
+    "begun",
     "countable_streams",
     "may_ask",
     "may_hint",
     "may_see",
     "may_write",
     "seen_streams",
+    "taken_streams",
     "visible_runs",
     "visible_streams",
 ]
 
 Streams = sa.Select[Any]
 Number: TypeAlias = "int | sa.BindParameter[int]"
+Time: TypeAlias = "sa.ColumnElement[str]"
 
 
 def _blind(db: sa.Connection, project_id: int) -> bool:
@@ -40,11 +43,23 @@ def _readers(db: sa.Connection, project_id: int) -> int:
     return int(settings.get("annotators", 1))
 
 
-def _work(of: sa.FromClause, *, done: bool, user_id: Number | None = None) -> sa.Exists:
-    """Return whether the document of assignment `of` has annotations (of a user) that are done, or are not yet."""
+def begun(work: sa.FromClause, at: Time) -> sa.ColumnElement[bool]:
+    """Return whether an assignment counts at a time: somebody has begun it, or it is still kept for them."""
+    return sa.or_(work.c.seq > 0, work.c.state != "open", work.c.lease.is_(None), work.c.lease > at)
+
+
+def _done(of: sa.FromClause, user_id: Number) -> sa.Exists:
+    """Return whether a user has annotated the document of assignment `of`."""
+    own = assignment.alias()
+    same = sa.and_(own.c.document == of.c.document, own.c.kind == "annotate", own.c.state == "done")
+    return sa.exists().where(same, own.c.user == user_id)
+
+
+def _open(of: sa.FromClause, at: Time, user_id: Number | None = None) -> sa.Exists:
+    """Return whether somebody, or a user, has the document of assignment `of` to annotate, and is not done with it."""
     other = assignment.alias()
     same = sa.and_(other.c.document == of.c.document, other.c.kind == "annotate")
-    there = sa.and_(same, other.c.state == "done" if done else other.c.state != "done")
+    there = sa.and_(same, other.c.state != "done", begun(other, at))
     return sa.exists().where(there if user_id is None else sa.and_(there, other.c.user == user_id))
 
 
@@ -61,25 +76,27 @@ def visible_streams(db: sa.Connection, project_id: int, user_id: int) -> Streams
     Everybody sees the own and the shared ones, and all of them where the project is not blind. Otherwise a curator or
     admin sees all but those of documents that they have still to do themselves; an annotator those that are done, of
     documents that they are done with; everybody else those of documents that all are done with, an annotator only once
-    these are as many as are to read each: the document may be theirs next. Who is no member sees nothing.
+    these are as many as are to read each: the document may be theirs next. Who is no member sees nothing. Nobody has to
+    do what they drew, did not begin, and is kept for them no more: see `taken_streams`.
     """
     rules = role_of(db, project_id, user_id), _blind(db, project_id), _readers(db, project_id)
-    return _visible(*rules, project_id, user_id)
+    return _visible(*rules, now(db), project_id, user_id)
 
 
 def seen_streams(db: sa.Connection, project_id: int, user_id: int) -> set[int]:
     """Return the same as numbers: what listeners ask often, so that the query is made once."""
-    query = _prepared(role_of(db, project_id, user_id), _blind(db, project_id), _readers(db, project_id))
+    rules = role_of(db, project_id, user_id), _blind(db, project_id), _readers(db, project_id)
+    query = _prepared(*rules, db.dialect.name)
     return set(db.scalars(query, {"project_id": project_id, "user_id": user_id}))
 
 
 @functools.cache
-def _prepared(role: Role | None, blind: bool, readers: int) -> Streams:
-    whole = sa.Integer()
-    return _visible(role, blind, readers, sa.bindparam("project_id", type_=whole), sa.bindparam("user_id", type_=whole))
+def _prepared(role: Role | None, blind: bool, readers: int, dialect: str) -> Streams:
+    given = (sa.bindparam(name, type_=sa.Integer()) for name in ("project_id", "user_id"))
+    return _visible(role, blind, readers, clock(dialect), *given)
 
 
-def _visible(role: Role | None, blind: bool, readers: int, project_id: Number, user_id: Number) -> Streams:
+def _visible(role: Role | None, blind: bool, readers: int, at: Time, project_id: Number, user_id: Number) -> Streams:
     it = assignment.alias()
     within = sa.select(it.c.id).where(it.c.project == project_id)
     if role is None:
@@ -87,14 +104,28 @@ def _visible(role: Role | None, blind: bool, readers: int, project_id: Number, u
     if not blind:
         return within
     own = sa.or_(it.c.user == user_id, it.c.kind == "shared")
-    mine_open = _work(it, done=False, user_id=user_id)
+    mine_open = _open(it, at, user_id)
     if role in ("admin", "curator"):
         return within.where(sa.or_(own, ~mine_open))
-    over = ~_work(it, done=False)
+    over = ~_open(it, at)
     if role == "annotator":
         over = sa.and_(over, _settled(it, readers))
-    over = sa.or_(_work(it, done=True, user_id=user_id), over)
+    over = sa.or_(_done(it, user_id), over)
     return within.where(sa.or_(own, sa.and_(it.c.state == "done", ~mine_open, over)))
+
+
+def taken_streams(db: sa.Connection, project_id: int, user_id: int) -> Streams:
+    """Return the assignments of a user that can be begun no more: it would no longer be blind.
+
+    They were drawn, their lease has ended, and others have made of their documents what this user may see.
+    """
+    it, other = assignment.alias(), assignment.alias()
+    mine = sa.and_(it.c.project == project_id, it.c.user == user_id, it.c.kind == "annotate")
+    if not _blind(db, project_id):
+        return sa.select(it.c.id).where(sa.false())
+    theirs = sa.and_(other.c.document == it.c.document, other.c.id != it.c.id, other.c.kind != "shared")
+    seen = other.c.id.in_(visible_streams(db, project_id, user_id))
+    return sa.select(it.c.id).where(mine, ~begun(it, now(db)), sa.exists().where(theirs, other.c.seq > 0, seen))
 
 
 def countable_streams(db: sa.Connection, project_id: int, user_id: int) -> Streams:
@@ -179,4 +210,4 @@ def visible_runs(db: sa.Connection, stream: Mapping[str, Any]) -> Streams:
 def _is_read(db: sa.Connection, document: int) -> bool:
     """Return whether somebody has a document to annotate and is not done with it."""
     work = sa.and_(assignment.c.document == document, assignment.c.kind == "annotate", assignment.c.state != "done")
-    return db.execute(sa.select(assignment.c.id).where(work).limit(1)).first() is not None
+    return db.execute(sa.select(assignment.c.id).where(work, begun(assignment, now(db))).limit(1)).first() is not None

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from linnet.annotate.acts import Command, Sheet, changes, is_done, mark_at, twin
 from linnet.annotate.adjudication import unsettled
 from linnet.annotate.assignments import Reading, read
-from linnet.annotate.blind import visible_runs
+from linnet.annotate.blind import taken_streams, visible_runs
 from linnet.annotate.events import REDO, UNDO, Change, Event, Step, past, steps_of, turned
 from linnet.annotate.journal import append, events_of, lock
 from linnet.annotate.marks import NOTE, Mark, State, Value, is_mention, same, to_json
@@ -67,7 +67,8 @@ def apply(
         ConflictError: somebody else has changed the same mention, with another result.
         RefusedError: a command makes no sense, or its id was used for another one.
         UnsettledError: an adjudication is to be done while readers differ where it says nothing.
-        DataError: `seq` is later than the last event, an id comes twice, or the document's text was erased.
+        DataError: `seq` is later than the last event, an id comes twice, or the document's text was erased or others
+            have read it (`linnet.annotate.blind.taken_streams`).
         NotFoundError: there is no such assignment or user.
         BusyError: the database is in use for too long.
     """
@@ -82,6 +83,11 @@ def apply(
             raise DataError(f"the assignment has {reading.seq} events, event {seq} is still to come")
         if reading.document["redacted"]:
             raise DataError(f"the text of document {reading.document['ext_id']!r} was erased")
+        if not reading.seq and stream in db.scalars(taken_streams(db, reading.row["project"], user)):
+            until, name = reading.row["lease"], reading.document["ext_id"]
+            raise DataError(
+                f"document {name!r} was kept for you until {until}, and others have read it since: draw anew"
+            )
         known = _known(db, reading, user, commands)
         new = [command for command in commands if command.id not in known]
         made = _Batch.open(db, reading, user, seq, {command.id for command in commands}, kb).run(new) if new else {}

@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from linnet.annotate.assignments import assign
-from linnet.annotate.blind import visible_streams
+from linnet.annotate.blind import begun, visible_streams
 from linnet.annotate.cold_start import ColdStart, cold_start
 from linnet.annotate.exports import export
 from linnet.annotate.journal import lock
@@ -40,7 +40,7 @@ from linnet.annotate.work_time import Timed, fit_work_time
 from linnet.codec import from_json
 from linnet.data import Document
 
-__all__ = ["RANDOM_NOTE", "Drawn", "begun", "draw_documents", "judged_documents", "predicted_documents"]
+__all__ = ["RANDOM_NOTE", "Drawn", "draw_documents", "judged_documents", "predicted_documents"]
 
 RANDOM_NOTE = "random"  # in ``why`` of an assignment; nobody is shown it, or reading would not be the same
 MOST_SEEDS = 2**31
@@ -116,11 +116,6 @@ def _why(batch: Batch, random: bool, value: float | None) -> str:
     return RANDOM_NOTE if random or value is None else f"{batch.strategy} {value:.4g}"
 
 
-def begun(db: sa.Connection, work: sa.FromClause) -> sa.ColumnElement[bool]:
-    """Return whether an assignment counts: somebody has begun it, or it is still kept for them."""
-    return sa.or_(work.c.seq > 0, work.c.state != "open", work.c.lease.is_(None), work.c.lease > now(db))
-
-
 def _ranges(ids: Iterable[int]) -> list[tuple[int, int]]:
     """Return numbers in ascending order as ranges, both ends included.
 
@@ -140,7 +135,8 @@ def _free(db: sa.Connection, project_id: int, user: int, annotators: int) -> sa.
     """Return the documents that a user can be given: not had before, and not read by others enough."""
     work = assignment.alias()
     of_document = sa.and_(work.c.document == document.c.id, work.c.kind == "annotate")
-    readers = sa.select(sa.func.count()).where(of_document, work.c.user != user, begun(db, work)).scalar_subquery()
+    counts = begun(work, now(db))
+    readers = sa.select(sa.func.count()).where(of_document, work.c.user != user, counts).scalar_subquery()
     had = sa.exists().where(of_document, work.c.user == user)
     open_ones = sa.and_(document.c.project == project_id, ~document.c.redacted, ~had, readers < annotators)
     return sa.select(document.c.id).where(open_ones).order_by(document.c.id)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from linnet.annotate.acts import Command, changes, mark_at
 from linnet.annotate.assignments import read
-from linnet.annotate.blind import countable_streams
+from linnet.annotate.blind import countable_streams, taken_streams
 from linnet.annotate.marks import Mark, Parts, canonical
 from linnet.annotate.tables import assignment, document, event, mention_now
 from linnet.errors import DataError
@@ -81,6 +81,7 @@ def find_elsewhere(db: sa.Connection, stream: int, user: int, mention: str) -> l
         .join(document, doc.id == it.document)
         .where(it.project == here.row["project"], it.id != stream, it.document != here.row["document"])
         .where(it.state != "done", it.kind != "adjudicate", sa.or_(it.user == user, it.user.is_(None)))
+        .where(it.id.not_in(taken_streams(db, here.row["project"], user)))
         .where(doc.text.contains(words, autoescape=True), sa.not_(doc.redacted))
         .order_by(it.id)
         .limit(MOST)

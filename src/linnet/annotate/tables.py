@@ -17,6 +17,7 @@ __all__ = [
     "METADATA",
     "Json",
     "assignment",
+    "clock",
     "comment",
     "document",
     "event",
@@ -64,12 +65,17 @@ CLOCKS = {
 }
 
 
+def clock(dialect: str, ahead: float = 0.0) -> sa.ColumnElement[str]:
+    """Return what `now` does, for queries that are made before there is a connection."""
+    return sa.literal_column(CLOCKS[dialect].format(ahead), sa.Text())
+
+
 def now(db: sa.Connection, ahead: float = 0.0) -> sa.ColumnElement[str]:
     """Return the database's clock, as in ``2026-03-01T12:30:00.250Z``: machines that share a database share it.
 
     `ahead` is how many seconds later than now is meant.
     """
-    return sa.literal_column(CLOCKS[db.dialect.name].format(ahead), sa.Text())
+    return clock(db.dialect.name, ahead)
 
 
 METADATA = sa.MetaData(

@@ -19,7 +19,7 @@ from linnet.annotate.api.projects import IfMatch, etag, kb_of_project, sequence
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.assignments import assign, read
-from linnet.annotate.blind import may_see, may_write, visible_streams
+from linnet.annotate.blind import may_see, may_write, taken_streams, visible_streams
 from linnet.annotate.commands import apply, preview
 from linnet.annotate.elsewhere import find_elsewhere
 from linnet.annotate.people import role_of
@@ -65,13 +65,15 @@ def list_assignments(
     limit: Limit = 100,
     mine: Annotated[bool, Query(description="Mine and the shared ones alone.")] = True,
 ) -> dict[str, Any]:
-    """List assignments, mine or all that I may see."""
+    """List assignments, mine or all that I may see; of mine those that others were given since are left out."""
     it = assignment.c
     query = sa.select(assignment, tables.document.c.ext_id).join(tables.document, tables.document.c.id == it.document)
     if mine:
         query = query.where(sa.or_(it.user == asker.user, it.user.is_(None)))
     with bench.store.read() as db:
         seen = visible_streams(db, project, asker.user)
+        if mine:
+            query = query.where(it.id.not_in(taken_streams(db, project, asker.user)))
         rows = db.execute(query.where(it.id.in_(seen), it.id > after).order_by(it.id).limit(limit)).mappings().all()
     keys = ("document", "ext_id", "user", "kind", "state", "seq", "lease")
     shown = [{"assignment": row["id"], **{key: row[key] for key in keys}} for row in rows]

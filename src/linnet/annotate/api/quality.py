@@ -15,7 +15,7 @@ from linnet.annotate import tables
 from linnet.annotate.agreement import compare_annotators
 from linnet.annotate.api.guard import Asked, Bench, make_router
 from linnet.annotate.api.projects import project_of
-from linnet.annotate.blind import visible_streams
+from linnet.annotate.blind import taken_streams, visible_streams
 from linnet.annotate.cold_start import calibration_bins
 from linnet.annotate.drawing import judged_documents
 from linnet.annotate.exports import export, without_common_gold
@@ -35,7 +35,8 @@ def progress(bench: Bench, asker: Asked, project: int) -> dict[str, Any]:
     by_state = sa.select(assignment.c.state, sa.func.count()).group_by(assignment.c.state)
     by_state = by_state.where(assignment.c.kind != "adjudicate")
     with bench.store.read() as db:
-        seen = by_state.where(assignment.c.id.in_(visible_streams(db, project, asker.user)))
+        taken = assignment.c.id.in_(taken_streams(db, project, asker.user))
+        seen = by_state.where(assignment.c.id.in_(visible_streams(db, project, asker.user)), ~taken)
         documents = sa.select(sa.func.count()).select_from(document).where(document.c.project == project)
         return {
             "documents": db.scalar(documents),

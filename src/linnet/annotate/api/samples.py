@@ -32,6 +32,8 @@ class Wish(Body):
 async def draw(bench: Bench, asker: Asked, project: int, body: Wish) -> dict[str, Any]:
     """Give me the next documents to read; they are mine until the lease ends, and for good once I have begun.
 
+    After that I may still begin, unless I can see what others have made of the document meanwhile.
+
     While the project is cold, documents are drawn by chance; ``cold_start`` says how far off that is.
     """
     # one after the other: drawing takes long, and a team that begins its day would hold up all other requests
