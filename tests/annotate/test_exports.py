@@ -45,6 +45,11 @@ def training(desk: Desk, to: int | None = None) -> list[Document]:
         return training_set(db, desk.project, last_number(db) if to is None else to)
 
 
+def last_number_of(desk: Desk) -> int:
+    with desk.store.read() as db:
+        return last_number(db)
+
+
 def meanings(doc: Document) -> set[Any]:
     return {(m.spans, m.types, m.concepts, m.alternatives) for m in doc.mentions or ()}
 
@@ -127,6 +132,33 @@ def test_where_two_differ_nobody_has_reviewed(desk: Desk) -> None:
         judged.do("done")
     judged.do("done", anyway=True)
     assert (FITS, (), ("HP:2",), ()) in {(s[0], *rest) for s, *rest in meanings(project_of(desk))}
+
+
+def test_gold_that_readers_differ_on_is_no_mention_once_it_was_given_back_unsettled(desk: Desk) -> None:
+    bob = desk.colleague()
+    desk.do("delete", "g1")
+    for one in (desk, bob):
+        one.do("done")
+    with desk.store.write() as db:
+        stream = give_to_judge(db, desk.document, desk.user, desk.user)
+    judge = Desk(desk.store, desk.project, desk.user, desk.name, desk.document, stream)
+    with pytest.raises(UnsettledError, match="readers still differ on 'Seizures'"):
+        judge.do("done")
+    before = last_number_of(desk)
+    answer = judge.do("done", anyway=True)
+    assert [one["id"] for one in answer.mentions] == ["g1", ""]
+    assert {mention.span for mention in project_of(desk).mentions or ()} == {place("Short stature")}
+    assert training(desk) == [project_of(desk)]
+    assert {mention.span for mention in training(desk, before)[0].mentions or ()} == {place("Short stature")}
+    assert judge.do("done", anyway=True).mentions == ()
+    judge.do("undo")
+    assert (judge.read().state, judge.read().row["state"]) == ({}, "open")
+    judge.do(
+        "create", parts=[place("Seizures"), place("🧠")], concepts=["HP:9"]
+    )  # settles the place, not what GOLD says
+    judge.do("done")
+    assert meanings(project_of(desk)) >= {((place("Seizures"), place("🧠")), (), ("HP:9",), ())}
+    assert "HP:0001250" not in str(meanings(project_of(desk)))
 
 
 def test_a_suggestion_that_was_accepted_keeps_its_assertion(desk: Desk) -> None:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 
 import sqlalchemy as sa
 
 from linnet.annotate.acts import marks, standing_mentions
 from linnet.annotate.assignments import Reading, assign
 from linnet.annotate.blind import begun
-from linnet.annotate.events import AGREED, Event
+from linnet.annotate.events import AGREED, Change, Event
 from linnet.annotate.journal import append, standing, state_of
 from linnet.annotate.marks import Mark, Parts, State, answers_of, to_json
 from linnet.annotate.people import name_of, role_of
 from linnet.annotate.tables import assignment, guideline, now
 from linnet.errors import DataError
 
-__all__ = ["give_to_judge", "unsettled"]
+__all__ = ["disputed_gold", "give_to_judge", "unsettled"]
 
 
 def give_to_judge(db: sa.Connection, document: int, judge: int, giver: int) -> int:
@@ -74,6 +75,18 @@ def unsettled(db: sa.Connection, reading: Reading, state: State) -> dict[Parts, 
     left |= {mark.parts for key, mark in late if not _is_settled(key, mark, marks(state))}
     text = reading.document["text"]
     return {parts: " … ".join(text[part.start : part.end] for part in parts) for parts in sorted(left)}
+
+
+def disputed_gold(db: sa.Connection, reading: Reading, state: State) -> list[Change]:
+    """Return what rules out the GOLD mentions that some reader has not, and an adjudication says nothing of.
+
+    Without it they would stand in a document that is given back, as if all readers had left them as they are.
+    """
+    states = [state_of(standing(db, id).items()) for id in _done(db, reading.row["document"])]
+    works = [{_said(mark) for mark in standing_mentions(reading.gold, one).values()} for one in states]
+    untouched = [one for one in standing_mentions(reading.gold, state).items() if one[0] not in state]
+    disputed = [(key, mark) for key, mark in untouched if any(_said(mark) not in work for work in works)]
+    return [Change(key, None, replace(mark, state="rejected")) for key, mark in disputed]
 
 
 def _others(work: Mapping[str, Mark], known: Iterable[Mark]) -> dict[str, Mark]:

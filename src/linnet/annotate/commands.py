@@ -16,12 +16,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from linnet.annotate.acts import Command, Sheet, changes, is_done, mark_at, twin
-from linnet.annotate.adjudication import unsettled
+from linnet.annotate.adjudication import disputed_gold, unsettled
 from linnet.annotate.assignments import Reading, read
 from linnet.annotate.blind import taken_streams, visible_runs
 from linnet.annotate.events import REDO, UNDO, Change, Event, Step, past, steps_of, turned
 from linnet.annotate.journal import append, events_of, lock
-from linnet.annotate.marks import NOTE, Mark, State, Value, is_mention, same, to_json
+from linnet.annotate.marks import DOCUMENT, NOTE, Mark, State, Value, is_mention, same, to_json
 from linnet.annotate.people import name_of, storable
 from linnet.annotate.problems import ConflictError, Difference, RefusedError, UnsettledError
 from linnet.annotate.proposals import new_concepts
@@ -230,13 +230,19 @@ class _Batch:
             seen = self.state if command.op == "done" else self._seen()
             sheet = _sheet(self.db, self.reading, self.state, command)
             wanted = changes(self._typed(command, sheet, seen), sheet, seen)
-        judged = command.op == "done" and self.reading.row["kind"] == "adjudicate" and not command.anyway
-        if judged and (left := unsettled(self.db, self.reading, self.state)):
-            raise UnsettledError(left)
+        if command.op == "done" and self.reading.row["kind"] == "adjudicate":
+            wanted = self._judged(command, wanted)
         new = [one for one in wanted if is_mention(one.mention) and not self._is_there(one)]
-        if new and is_done(self.state):  # somebody else said so
+        opens = any(one.mention == DOCUMENT for one in wanted)  # undo of a document given back with GOLD ruled out
+        if new and is_done(self.state) and not opens:  # somebody else said so
             raise DataError("the document is done: reopen it first")
         return wanted
+
+    def _judged(self, command: Command, wanted: list[Change]) -> list[Change]:
+        """Return what giving an adjudication back changes, if all is settled or that does not matter."""
+        if not command.anyway and (left := unsettled(self.db, self.reading, self.state)):
+            raise UnsettledError(left)
+        return [*disputed_gold(self.db, self.reading, self.state), *wanted] if wanted else []
 
     def _typed(self, command: Command, sheet: Sheet, seen: State) -> Command:
         """Return a command that names concepts with their types, if it has none: two who mean the same then agree.

@@ -339,7 +339,7 @@ class Judge extends View {
     if (desk.done) { this.nextDocument(); return; }
     if (this.locked) return;
     const left = this.open.length;
-    const text = `${plural(left, 'conflict is', 'conflicts are')} not settled. What came with the document stands there, nothing else.`;
+    const text = `${plural(left, 'conflict is', 'conflicts are')} not settled. There will be no mention, even where one came with the document.`;
     if (left && !await confirm('Some conflicts are open', text, 'Done all the same')) return;
     if (desk !== this.desk) return;
     this.give(desk, [['done', {anyway: true}]]);  // whoever was asked has said so

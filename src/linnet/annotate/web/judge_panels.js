@@ -142,9 +142,8 @@ function drawResult(judge, conflict) {
   const box = (title, inner) => html`<div class="answer result" role="group" aria-label="Result"><h3>${title}</h3>${inner}</div>`;
   if (judge.searching) return box('Other concept', drawPicker(judge, conflict));
   const found = judge.resultOf(conflict);
-  const isGold = conflict.ids.some((id) => judge.desk.gold.has(id));
   const said = judge.desk.comments.filter((one) => conflict.ids.includes(one.mention));
-  const open = html`<p>Not settled.${isGold ? ' What came with the document stands.' : ''}</p>`;
+  const open = html`<p>Not settled.</p>`;
   return box('Result', html`
     ${found ? found.marks.map((one) => drawMark(judge, one)) : open}
     ${found && !found.marks.length ? html`<p><b>No mention.</b></p>` : nothing}
