@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -11,10 +12,12 @@ from linnet.annotate import drawing
 from linnet.annotate.documents import add_documents
 from linnet.annotate.drawing import draw_documents
 from linnet.annotate.exports import export
-from linnet.annotate.people import add_user, set_role
+from linnet.annotate.people import add_user, change_settings, set_role
+from linnet.annotate.runs import add_model, add_predictions, end_run, start_run
+from linnet.annotate.tables import round_
 from linnet.data import Document
 from linnet.errors import DataError
-from tests.annotate.desk import Desk, command, fresh
+from tests.annotate.desk import Desk, command, fresh, guess
 
 LONGEST = 2**53 - 1  # milliseconds that a command may name
 
@@ -43,6 +46,47 @@ def test_two_who_draw_at_once_get_different_documents(desk: Desk) -> None:
 def test_a_strategy_that_there_is_not_is_refused_in_a_cold_project_too(desk: Desk) -> None:
     with pytest.raises(DataError, match="unknown strategy 'trainy'"):
         draw_documents(desk.store, desk.project, desk.user, 1, strategy="trainy")
+
+
+def test_a_run_of_few_documents_does_not_speak_for_all(desk: Desk) -> None:
+    """An upload with predictions, and what is not through yet, say nothing of the documents that they lack."""
+    texts = [f"{at} ague" for at in range(6)]
+    with desk.store.write() as db:
+        ids = add_documents(
+            db, desk.project, desk.user, [Document(f"n{at}", text) for at, text in enumerate(texts)]
+        ).new
+
+    def predict(some: int, state: str = "done", model: str | None = None) -> str:
+        with desk.store.write() as db:
+            made = start_run(db, desk.project, model=model, kb="v1")
+            for id, text in list(zip(ids, texts, strict=True))[:some]:
+                add_predictions(db, made, id, Document("d", text, mentions=(guess(2, 6, "HP:1"),)))
+            end_run(db, made, state)
+        return made
+
+    def used() -> str | None:
+        with desk.store.write() as db:
+            set_role(db, desk.project, user := add_user(db, fresh("reader")), "annotator")
+        drawn = draw_documents(desk.store, desk.project, user, 1, strategy="random", lease=timedelta(0))
+        with desk.store.read() as db:
+            found: str | None = db.scalar(sa.select(round_.c.run).where(round_.c.id == drawn.round))
+        return found
+
+    with desk.store.write() as db:
+        add_documents(db, desk.project, desk.user, [Document("u", "Ague", mentions=(guess(0, 4, "HP:1"),))])
+        model = add_model(db, desk.project, f"models/{desk.project}", 0, set())
+        assert change_settings(db, desk.project, 0, {"model": model})
+    assert used() is not None  # where nothing else has predicted, what came with uploads must do
+    all_of_them = predict(6)
+    with desk.store.write() as db:
+        add_documents(db, desk.project, desk.user, [Document("w", "Ague", mentions=(guess(0, 4, "HP:1"),))])
+    assert used() == all_of_them
+    predict(4, "cancelled", model)
+    predict(1, "done", model)
+    assert used() == all_of_them
+    assert predict(5, "running", model) != used()
+    assert predict(4, "done", model) == used()
+    assert predict(6, "running", model) == used()  # it goes on with what was uploaded since
 
 
 def test_no_times_are_too_long_to_be_summed(desk: Desk) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -20,6 +20,7 @@ from linnet.annotate.blind import begun, visible_streams
 from linnet.annotate.cold_start import ColdStart, cold_start
 from linnet.annotate.exports import export
 from linnet.annotate.journal import lock
+from linnet.annotate.runs import uploaded
 from linnet.annotate.sampling import BY_CANDIDATES, BY_CHANCE, STRATIFIED, Batch, Known, check_strategy, draw
 from linnet.annotate.store import Store
 from linnet.annotate.tables import (
@@ -90,10 +91,13 @@ def draw_documents(
     with store.read() as db:
         ids = list(db.scalars(_free(db, project_id, user, annotators)))
         unread = list(db.scalars(_free(db, project_id, user, 1)))
-        used = _run_in_use(db, project_id)
+        runs = _runs(db, project_id, _free(db, project_id, user, annotators))
+        used = _run_in_use(db, project_id, runs)
         cold = _cold(db, project_id, user)
         wanted = strategy if cold.over or strategy in BY_CHANCE else STRATIFIED
-        batch = _batch(db, project_id, user, ids, used, (wanted, n, seed)) if ids else Batch((), wanted, seed, ())
+        before = _run_before(runs, used) if wanted == "version_disagreement" else None
+        asked = (wanted, n, seed)
+        batch = _batch(db, project_id, user, ids, (used, before), asked) if ids else Batch((), wanted, seed, ())
     why = {int(one.id): _why(batch, one.random, one.value) for one in batch.samples}
     bare = {int(one.id) for one in batch.samples if not one.suggestions}
     with store.write() as db:
@@ -142,28 +146,58 @@ def _free(db: sa.Connection, project_id: int, user: int, annotators: int) -> sa.
     return sa.select(document.c.id).where(open_ones).order_by(document.c.id)
 
 
-def _run_in_use(db: sa.Connection, project_id: int) -> str | None:
-    """Return the last run of the model in use, or else the last one of all."""
+class _Run(NamedTuple):
+    """A run, and how many of some documents it has predicted."""
+
+    id: str
+    model: str | None
+    done: bool
+    covers: int
+
+
+def _runs(db: sa.Connection, project_id: int, free: sa.Select[Any]) -> list[_Run]:
+    """Return the runs of a project, the last one first; those that came with uploads only where there are no others."""
+    there = sa.and_(predicted.c.run == run.c.id, predicted.c.document.in_(free))
+    covers = sa.select(sa.func.count()).select_from(predicted).where(there).scalar_subquery()
+    query = sa.select(run.c.id, run.c.model, run.c.state == "done", covers, uploaded()).where(
+        run.c.project == project_id
+    )
+    rows = db.execute(query.order_by(run.c.number.desc())).all()
+    own = [row for row in rows if not row[-1]] or rows
+    return [_Run(id, model, bool(done), covered) for id, model, done, covered, _ in own]
+
+
+def _fullest(runs: Sequence[_Run]) -> str | None:
+    """Return the first run that is done with half as many documents as any other, or has as many as the fullest one.
+
+    One of a few documents alone would say of all others that there is nothing in them.
+    """
+    most = max((one.covers for one in runs), default=0)
+    return next((one.id for one in runs if one.covers == most or (one.done and 2 * one.covers >= most)), None)
+
+
+def _run_in_use(db: sa.Connection, project_id: int, runs: Sequence[_Run]) -> str | None:
+    """Return the last run of the model in use, or else the last one of all, if it has predicted enough."""
     used = db.scalar(sa.select(project.c.model).where(project.c.id == project_id))
-    first = sa.case((sa.func.coalesce(run.c.model, "") == (used or ""), 0), else_=1)
-    query = sa.select(run.c.id).where(run.c.project == project_id).order_by(first, run.c.number.desc()).limit(1)
-    found: str | None = db.scalar(query)
-    return found
+    return _fullest(sorted(runs, key=lambda one: (one.model or "") != (used or "")))
 
 
 def _batch(
-    db: sa.Connection, project_id: int, user: int, ids: list[int], used: str | None, asked: tuple[str, int, int]
+    db: sa.Connection,
+    project_id: int,
+    user: int,
+    ids: list[int],
+    runs: tuple[str | None, str | None],
+    asked: tuple[str, int, int],
 ) -> Batch:
-    strategy, n, seed = asked
+    (used, before), (strategy, n, seed) = runs, asked
     columns = (document.c.id, document.c.text, document.c.meta)
     rows = db.execute(sa.select(*columns).where(document.c.project == project_id)).mappings()
     free = set(ids)
     texts = {row["id"]: dict(row) for row in rows if row["id"] in free}
     brief = strategy not in BY_CANDIDATES  # reading candidates takes longer than all else
     now_said = predicted_documents(db, used, texts, brief=brief) if used and strategy not in BY_CHANCE else {}
-    earlier = (
-        predicted_documents(db, _run_before(db, project_id, used), texts) if strategy == "version_disagreement" else {}
-    )
+    earlier = predicted_documents(db, before, texts) if before else {}
     pool = [
         Unread(now_said.get(id) or _document(row, ()), earlier=earlier.get(id)) for id, row in sorted(texts.items())
     ]
@@ -173,14 +207,10 @@ def _batch(
     )
 
 
-def _run_before(db: sa.Connection, project_id: int, used: str | None) -> str | None:
-    """Return the last run of another model than that of a run."""
-    model = sa.select(run.c.model).where(run.c.id == used).scalar_subquery()
-    other = sa.func.coalesce(run.c.model, "") != sa.func.coalesce(model, "")
-    found: str | None = db.scalar(
-        sa.select(run.c.id).where(run.c.project == project_id, other).order_by(run.c.number.desc()).limit(1)
-    )
-    return found
+def _run_before(runs: Sequence[_Run], used: str | None) -> str | None:
+    """Return the last run of another model than that of a run, if it has predicted enough."""
+    model = next((one.model for one in runs if one.id == used), None)
+    return _fullest([one for one in runs if one.model != model])
 
 
 def predicted_documents(
@@ -271,9 +301,9 @@ def judged_documents(db: sa.Connection, project_id: int, user: int) -> list[tupl
 
 
 def _unseen_prediction(db: sa.Connection, id: int) -> Document | None:
-    """Return what the last model says of a document that it has not learned from."""
+    """Return what the last model says of a document that it has not learned from, or else what came with it."""
     learned = sa.exists().where(model_source.c.model == run.c.model, model_source.c.document == id)
     query = sa.select(run.c.id).join(predicted, predicted.c.run == run.c.id).where(predicted.c.document == id, ~learned)
-    used = db.scalar(query.order_by(run.c.number.desc()).limit(1))
+    used = db.scalar(query.order_by(uploaded(), run.c.number.desc()).limit(1))
     row = db.execute(sa.select(document).where(document.c.id == id)).mappings().one()
     return None if used is None else predicted_documents(db, used, {id: dict(row)}, brief=True).get(id)

@@ -17,7 +17,16 @@ from linnet.corpora.names import namer
 from linnet.data import Document, Mention, Rows, Span, mention_id
 from linnet.errors import DataError
 
-__all__ = ["add_model", "add_predictions", "assertions_of", "end_run", "new_id", "predictions_of", "start_run"]
+__all__ = [
+    "add_model",
+    "add_predictions",
+    "assertions_of",
+    "end_run",
+    "new_id",
+    "predictions_of",
+    "start_run",
+    "uploaded",
+]
 
 
 def new_id(letter: str) -> str:
@@ -75,6 +84,11 @@ def start_run(db: sa.Connection, project: int, *, model: str | None = None, kb: 
     id = new_id("r")
     db.execute(run.insert().values(id=id, project=project, number=number, model=model, kb=kb, made=now(db)))
     return id
+
+
+def uploaded() -> sa.ColumnElement[bool]:
+    """Return whether a run came with an upload, or is of a pipeline without a model and a knowledge base."""
+    return sa.and_(run.c.model.is_(None), run.c.kb == "")
 
 
 def end_run(db: sa.Connection, id: str, state: str = "done") -> None:
