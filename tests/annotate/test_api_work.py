@@ -384,6 +384,40 @@ def test_concepts_that_nobody_has_are_refused(site: Site, root: Person, named_kb
         (kb_folder() / "away.kb").rename(kb_folder() / "small.kb")
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"concepts": ["MESH:D1 (x)"]},
+        {"concepts": [], "meta": {"nil": "CUI-less"}},
+        {"concepts": ["X:1"], "types": ["T" * 300]},
+        {"concepts": [f"X:{number}" for number in range(70)]},
+    ],
+)
+def test_what_gold_says_is_looked_for_elsewhere_though_no_command_may_say_it(
+    site: Site, root: Person, said: dict[str, Any]
+) -> None:
+    project = site.project(root)
+    gold = {"id": "d", "text": "Seizures.", "mentions": [{"start": 0, "end": 8, "source": "gold", **said}]}
+    docs = root.upload(project, ("d.jsonl", json.dumps(gold).encode()), ("e.txt", b"Other Seizures."))["added"]
+    given = root.post(f"/projects/{project}/assignments", {"documents": docs, "users": [root.user]})["assignments"]
+    found = root.get(f"/assignments/{given[0]}/elsewhere", params={"mention": "g1"})["documents"]
+    assert [(one["assignment"], one["words"], one["changes"]) for one in found] == [(given[1], "Seizures", 1)]
+    [mark] = root.work(given[0])["gold"]
+    assert mark["nil"] == ("other" if "meta" in said else "")
+    root.command(given[0], "done")
+    assert "CUI-less" in root.ask("GET", f"/projects/{project}/exports/jsonl").text or "meta" not in said
+
+
+def test_long_mentions_are_looked_for_elsewhere(site: Site, root: Person) -> None:
+    project = site.project(root)
+    words = ("Seizures and fits " * 3000).strip()
+    docs = root.upload(project, ("a.txt", words.encode()), ("b.txt", f"{words} and {words.lower()}".encode()))["added"]
+    given = root.post(f"/projects/{project}/assignments", {"documents": docs, "users": [root.user]})["assignments"]
+    root.command(given[0], "create", "all", parts=[[0, len(words)]], concepts=["X:1"])
+    found = root.get(f"/assignments/{given[0]}/elsewhere", params={"mention": "all"})["documents"]
+    assert [(one["assignment"], one["changes"]) for one in found] == [(given[1], 1)]
+
+
 def test_an_adjudication_begins_with_what_all_say(site: Site, root: Person) -> None:
     project = site.project(root, settings={"annotators": 2})
     alice, bob = (site.member(root, project, "annotator", name) for name in ("alice", "bob"))

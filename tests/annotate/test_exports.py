@@ -412,7 +412,7 @@ def test_marks_keep_what_gold_said_of_doubt(desk: Desk) -> None:
     other = elsewhere(desk, doc)
     mark = other.read().gold["g1"]
     assert isinstance(mark, Mark)
-    assert (mark.unsure, mark.nil) == (True, "?")
+    assert (mark.unsure, mark.nil) == (True, "other")  # events, which stay, hold no text that somebody uploaded
     [learned] = training(other)
     assert learned.mentions == ()
     assert learned.reviewed == (Span(8, len(TEXT)),)

@@ -20,6 +20,7 @@ from linnet.annotate.marks import (
     DOCUMENT,
     NOTE,
     Mark,
+    Nil,
     Note,
     Parts,
     Predicted,
@@ -88,8 +89,7 @@ class Command(BaseModel):
     types: Annotated[tuple[Words, ...] | None, Field(max_length=MOST_LABELS)] = None
     concepts: Annotated[tuple[Label, ...] | None, Field(max_length=MOST_LABELS)] = None
     alternatives: Annotated[tuple[tuple[Label, ...], ...], Field(max_length=MOST_LABELS)] = ()
-    # events hold no text, so that it can be erased: more is said in a comment
-    nil: Literal["", "not in KB", "too general", "not a mention", "other"] = ""
+    nil: Nil = ""
     unsure: bool = True
     p: Annotated[float | None, Field(ge=0, le=1)] = None
     anyway: bool = False

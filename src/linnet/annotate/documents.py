@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from linnet.annotate.journal import append_to_project, last_number, lock
-from linnet.annotate.marks import Mark, canonical, text_hash
+from linnet.annotate.marks import NILS, Mark, canonical, text_hash
 from linnet.annotate.people import LONGEST_NAME, name_of, storable
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.runs import add_predictions, end_run, start_run
@@ -122,12 +122,13 @@ def gold_of(row: Mapping[str, Any]) -> dict[str, Mark]:
 def _gold(found: Mapping[str, Any], key: str) -> Mark:
     # from what `_values` has stored: to make mentions of them first takes longer than all else that a command does
     concepts, meta = found.get("concepts"), found.get("meta", {})
+    nil = str(meta.get("nil", ""))
     return Mark(
         parts=tuple(Span(*part) for part in found.get("parts", [(found["start"], found["end"])])),
         types=tuple(found.get("types", ())),
         concepts=None if concepts is None else tuple(concepts),
         alternatives=tuple(tuple(one) for one in found.get("alternatives", ())),
-        nil=str(meta.get("nil", "")),
+        nil=nil if nil in NILS else "other",
         unsure=meta.get("unsure") is True,
         source="gold",
         origin=key,

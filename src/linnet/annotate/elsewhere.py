@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import sqlalchemy as sa
 
@@ -44,7 +44,7 @@ def find_linked(db: sa.Connection, project: int, user: int, concept: str, *, mos
     there = sa.and_(
         now.stream.in_(countable_streams(db, project, user)),
         now.state == "live",
-        sa.cast(now.concepts, sa.Text).contains(canonical(concept), autoescape=True),
+        _holds(db, sa.cast(now.concepts, sa.Text), canonical(concept)),
     )
     count = db.scalar(sa.select(sa.func.count()).select_from(mention_now).where(there)) or 0
     query = (
@@ -58,6 +58,12 @@ def find_linked(db: sa.Connection, project: int, user: int, concept: str, *, mos
         .limit(most)
     )
     return int(count), [Place.of(*row) for row in db.execute(query)]
+
+
+def _holds(db: sa.Connection, text: sa.ColumnElement[str], words: str) -> sa.ColumnElement[bool]:
+    """Return whether a text has some words in it, in the same case; patterns of LIKE cannot be as long as a mention."""
+    place = sa.func.instr if db.dialect.name == "sqlite" else sa.func.strpos
+    return place(text, words) > 0
 
 
 def find_elsewhere(db: sa.Connection, stream: int, user: int, mention: str) -> list[tuple[Place, int]]:
@@ -82,7 +88,7 @@ def find_elsewhere(db: sa.Connection, stream: int, user: int, mention: str) -> l
         .where(it.project == here.row["project"], it.id != stream, it.document != here.row["document"])
         .where(it.state != "done", it.kind != "adjudicate", sa.or_(it.user == user, it.user.is_(None)))
         .where(it.id.not_in(taken_streams(db, here.row["project"], user)))
-        .where(doc.text.contains(words, autoescape=True), sa.not_(doc.redacted))
+        .where(_holds(db, doc.text, words), sa.not_(doc.redacted))
         .order_by(it.id)
         .limit(MOST)
     )
@@ -93,8 +99,14 @@ def find_elsewhere(db: sa.Connection, stream: int, user: int, mention: str) -> l
 
 def _spread_of(mark: Mark, words: str) -> Command:
     """Return the command that puts what a mention of another document means wherever its words stand."""
-    told = {"concepts": mark.concepts, "types": mark.types, "alternatives": mark.alternatives, "nil": mark.nil}
-    return Command.model_validate({"id": "spread", "op": "spread", "surface": words, **told})
+    told: dict[str, Any] = {
+        "concepts": mark.concepts,
+        "types": mark.types,
+        "alternatives": mark.alternatives,
+        "nil": mark.nil,
+    }
+    # GOLD may say what no command may
+    return Command.model_construct(id="spread", op="spread", surface=words, **told)
 
 
 def _look(db: sa.Connection, stream: int, command: Command) -> tuple[Place, int] | None:

@@ -12,15 +12,17 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from linnet.data import Mention, Source, Span
 from linnet.errors import DataError
 
 __all__ = [
     "DOCUMENT",
+    "NILS",
     "NOTE",
     "Mark",
+    "Nil",
     "Note",
     "Parts",
     "Predicted",
@@ -39,6 +41,9 @@ __all__ = [
 ]
 
 Parts: TypeAlias = tuple[Span, ...]
+# why no concept fits; events hold no text, so that it can be erased: more is said in a comment
+Nil: TypeAlias = Literal["", "not in KB", "too general", "not a mention", "other"]
+NILS: tuple[Nil, ...] = get_args(Nil)
 DOCUMENT = ""
 NOTE = "#"
 
