@@ -25,6 +25,27 @@ def called() -> KnowledgeBase:
     return build(CONCEPTS, kb_folder() / "exported.kb", sources=[{"vocabulary": "test"}])
 
 
+@pytest.mark.parametrize("format", ["jsonl", "pubtator", "brat", "xlsx"])
+def test_documents_of_one_id_are_told_apart(site: Site, root: Person, format: str) -> None:
+    project = site.project(root)
+    [first] = root.upload(project, ("a.txt", b"Seizures one."))["added"]
+    again = root.upload(project, ("a.txt", b"Fits two."), ("b.txt", b"Fever."))
+    second, other = again["added"]
+    assert again["same_id"] == [second]
+    assert root.upload(project, ("c.txt", b"Ague."))["same_id"] == []
+    answer = root.ask("GET", f"/projects/{project}/exports/{format}")
+    assert json.loads(answer.headers["linnet-left-out"])["document ids changed"] == 1
+    name = answer.headers["content-disposition"].partition("filename=")[2].strip('"')
+    copy = site.project(root)
+    root.upload(copy, (name, answer.content))
+    names = {one["ext_id"].rpartition("/")[2] for one in root.get(f"/projects/{copy}/documents")["documents"]}
+    assert names == {"a", "a#2", "b", "c"}
+    for id in (first, other):
+        root.ask("DELETE", f"/projects/{project}/documents/{id}", 204)
+    answer = root.ask("GET", f"/projects/{project}/exports/{format}")
+    assert "document ids changed" not in json.loads(answer.headers["linnet-left-out"])
+
+
 def test_a_table_for_spreadsheets_has_names_and_assertions(
     site: Site, root: Person, called: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from linnet.codec import from_json, to_json
 from linnet.data import Document, Rows, Span
 from linnet.errors import DataError
 
-__all__ = ["Added", "add_documents", "document_of", "gold_of", "redact", "row_of"]
+__all__ = ["Added", "add_documents", "document_of", "gold_of", "named_alike", "redact", "row_of", "unique"]
 
 ERASED = "erased with a text that it may have quoted"
 LISTS = ("passages", "sentences", "abbreviations", "reviewed")
@@ -66,6 +66,33 @@ def add_documents(
     if added.new:
         append_to_project(db, project, name_of(db, user), "upload", {"documents": added.new})
     return added
+
+
+def named_alike(db: sa.Connection, project: int, ids: Sequence[int]) -> list[int]:
+    """Return which of some documents have the id of another one of the project, as corrected texts may have."""
+    same = sa.and_(document.c.project == project, ~document.c.redacted)
+    shared = sa.select(document.c.ext_id).where(same).group_by(document.c.ext_id).having(sa.func.count() > 1)
+    wanted = set(ids)
+    found = db.scalars(sa.select(document.c.id).where(same, document.c.ext_id.in_(shared)).order_by(document.c.id))
+    return [id for id in found if id in wanted]
+
+
+def unique(docs: Sequence[Document]) -> list[Document]:
+    """Return documents with ids of their own: others of the same id are numbered.
+
+    >>> [doc.id for doc in unique([Document("a", "Fits."), Document("a", "Fever.")])]
+    ['a', 'a#2']
+    """
+    taken = {doc.id for doc in docs}
+    seen: set[str] = set()
+    made = []
+    for doc in docs:
+        id, number = doc.id, 2
+        while id in seen or (id != doc.id and id in taken):
+            id, number = f"{doc.id}#{number}", number + 1
+        seen.add(id)
+        made.append(doc if id == doc.id else replace(doc, id=id))
+    return made
 
 
 def _by(doc: Document, *, people: bool) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ import json
 import shutil
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from linnet import __version__
 from linnet.annotate.blind import visible_streams
+from linnet.annotate.documents import unique
 from linnet.annotate.exports import export_project
 from linnet.annotate.held import Held
 from linnet.annotate.history import history
@@ -28,7 +29,7 @@ from linnet.data import Concept, Document
 from linnet.errors import LinnetError
 from linnet.text.files import replacing
 
-__all__ = ["EXPORTS", "erase", "export"]
+__all__ = ["EXPORTS", "erase", "export", "told_apart"]
 
 EXPORTS = "exports"  # the folder of the data that files lie in, each in the folder of its job
 HISTORY = "history"  # the name, beside those of formats, for all events
@@ -103,6 +104,7 @@ def _documents(
     project = project_row(db, held.job.project)
     docs = export_project(db, project["id"], to=order.to, streams=seen)
     dropped: Counter[str] = Counter()
+    docs = told_apart(docs, dropped)
     known = FORMATS.get(order.format)
     many = bool(known and known.write_folder)
     path = folder / ("documents" if many or known is None else f"documents{known.suffixes[0]}")
@@ -110,6 +112,14 @@ def _documents(
     fitted = fitting(_counted(held, docs), order.format, dropped)
     count = write(fitted, path, format=order.format, kb=kb_of(project))
     return _packed(path) if many else path, {"documents": count, "dropped": dict(dropped)}
+
+
+def told_apart(docs: Sequence[Document], dropped: Counter[str]) -> list[Document]:
+    """Return documents with ids of their own, and count those that got another: many formats know them by their ids."""
+    made = unique(docs)
+    if changed := sum(one.id != doc.id for one, doc in zip(made, docs, strict=True)):
+        dropped["document ids changed"] += changed
+    return made
 
 
 def _counted(held: Held, docs: list[Document]) -> Iterator[Document]:

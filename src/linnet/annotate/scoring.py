@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from linnet.data import Document
@@ -15,7 +14,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.pipeline.component import batches, blind
 
-__all__ = ["as_told", "divide", "is_worse", "kept_apart", "score", "unique"]
+__all__ = ["as_told", "divide", "is_worse", "kept_apart", "score"]
 
 SOME = 8  # documents between two looks whether to go on
 PLACES = 1 << 64
@@ -24,24 +23,6 @@ SHOWN = (
     "strict.precision", "strict.recall", "strict.f1", "document.f1", "recognition.strict.f1", "all.accuracy@1",
     "in-kb.accuracy@1",
 )  # fmt: skip
-
-
-def unique(docs: Sequence[Document]) -> list[Document]:
-    """Return documents with ids of their own: others of the same id are numbered.
-
-    >>> [doc.id for doc in unique([Document("a", "Fits."), Document("a", "Fever.")])]
-    ['a', 'a#2']
-    """
-    taken = {doc.id for doc in docs}
-    seen: set[str] = set()
-    made = []
-    for doc in docs:
-        id, number = doc.id, 2
-        while id in seen or (id != doc.id and id in taken):
-            id, number = f"{doc.id}#{number}", number + 1
-        seen.add(id)
-        made.append(doc if id == doc.id else replace(doc, id=id))
-    return made
 
 
 def divide(docs: Sequence[Document], share: float) -> tuple[list[Document], list[Document]]:

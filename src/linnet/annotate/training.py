@@ -17,13 +17,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from linnet import __version__
+from linnet.annotate.documents import unique
 from linnet.annotate.exports import sources, training_set
 from linnet.annotate.held import CancelledError, Held
 from linnet.annotate.housekeeping import PARTS
 from linnet.annotate.jobs import Train, end
 from linnet.annotate.models import MODELS, kb_of, load_model, model_row, project_row, recipe_named, untrained, use
 from linnet.annotate.runs import add_model, new_id
-from linnet.annotate.scoring import divide, is_worse, score, unique
+from linnet.annotate.scoring import divide, is_worse, score
 from linnet.data import Document
 from linnet.errors import LinnetError, TrainingError
 from linnet.fit.fitting import Done, Progress

@@ -19,6 +19,7 @@ from starlette.responses import FileResponse, StreamingResponse
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.blind import visible_streams
+from linnet.annotate.exporting import told_apart
 from linnet.annotate.exports import export_project
 from linnet.annotate.history import history, import_history
 from linnet.annotate.housekeeping import DOWNLOADS
@@ -49,7 +50,8 @@ def export(
     """Return what the project's people agree on, as far as I may see their work; a folder comes as a zip file.
 
     Names of concepts are those of the project's knowledge base, while it can be opened.
-    The header ``Linnet-Left-Out`` counts what the format cannot hold.
+    Of documents with the same id the later ones are numbered (``a#2``). The header ``Linnet-Left-Out`` counts what the
+    format cannot hold, and such ids.
     """
     if format not in WRITABLE:
         raise not_found(f"format; there are {', '.join(WRITABLE)}")
@@ -85,7 +87,7 @@ def _written(
     dropped = Counter[str]()
     known = FORMATS[format]
     path = folder / (name + (known.suffixes[0] if known.write else ""))
-    write(fitting(docs, format, dropped), path, format=format, kb=kb)
+    write(fitting(told_apart(docs, dropped), format, dropped), path, format=format, kb=kb)
     if path.is_dir():
         path = Path(shutil.make_archive(str(folder / name), "zip", path))
     return path, dropped

@@ -15,7 +15,7 @@ from pydantic import Field
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
-from linnet.annotate.documents import Added, add_documents
+from linnet.annotate.documents import Added, add_documents, named_alike
 from linnet.annotate.housekeeping import UPLOADS
 from linnet.annotate.people import storable
 from linnet.annotate.reading import File, Read, paste_id, read_files
@@ -51,7 +51,7 @@ def upload_files(
     """Add the documents of files: any format of Linnet, plain text, zip and tar archives.
 
     ``errors`` say by file and line what was left out. Documents with the same id and text are there already: the same
-    file twice adds nothing.
+    file twice adds nothing. ``same_id`` are new ones whose id another document has, with another text.
     """
     if len(files) > MOST_FILES:
         raise Problem(413, detail=f"{len(files)} files at once; send {MOST_FILES} at most, or an archive")
@@ -91,8 +91,9 @@ def _keep(
         added = add_documents(db, project, asker.user, found.docs, format=format or "")
         values = {"project": project, "user": asker.user, "name": name, "sha256": hash.hexdigest(), "state": "done"}
         values |= {"added": len(added.new), "errors": errors, "made": now(db)}
+        alike = named_alike(db, project, added.new)
         id = db.execute(upload.insert().values(values).returning(upload.c.id)).scalar_one()
-    return {"upload": id, **_counted(added), "errors": errors}
+    return {"upload": id, **_counted(added), "same_id": alike, "errors": errors}
 
 
 def _counted(added: Added) -> dict[str, Any]:

@@ -100,8 +100,12 @@ function download(blob, name) {
 
 /** Return what a format could not hold, as a sentence. */
 function leftOut(header) {
-  const found = Object.entries(JSON.parse(header || '{}'));
-  return found.length ? `The format cannot hold: ${found.map(([what, times]) => `${what} (${count(times)})`).join(', ')}.` : '';
+  const {'document ids changed': numbered, ...lost} = JSON.parse(header || '{}');
+  const found = Object.entries(lost).map(([what, times]) => `${what} (${count(times)})`);
+  return [
+    numbered ? `Of documents with the same id, the later ones are numbered: ${count(numbered)}.` : '',
+    found.length ? `The format cannot hold: ${found.join(', ')}.` : '',
+  ].filter(Boolean).join(' ');
 }
 
 customElements.define('linnet-project-export', Export);

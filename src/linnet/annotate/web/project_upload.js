@@ -118,7 +118,7 @@ class Upload extends View {
     if (this.sent) { this.wrong = 'Wait until the files before are there.'; return; }
     if (!files.length) { this.wrong = given.length ? 'The folder holds hidden files alone.' : 'There is no file in it.'; return; }
     this.wrong = '';
-    this.result = {added: 0, there: 0, otherwise: 0, errors: [], left: [], files: files.length};
+    this.result = {added: 0, there: 0, otherwise: 0, alike: 0, errors: [], left: [], files: files.length};
     this.sent = {done: 0, of: files.reduce((sum, one) => sum + one.size, 0), files: 0, all: files.length, stop: false};
     say(`Sending ${plural(files.length, 'file')}`);
     const parts = partsOf(files);
@@ -155,6 +155,7 @@ class Upload extends View {
     this.result.added += answer.added.length;
     this.result.there += answer.there;
     this.result.otherwise += answer.there_otherwise.length;
+    this.result.alike += answer.same_id.length;
     this.result.errors.push(...answer.errors);
   }
 
@@ -180,7 +181,7 @@ class Upload extends View {
   async paste() {
     const answer = await pasteDialog(this.project, this.formats);
     if (!answer) return;
-    this.result = {added: 0, there: 0, otherwise: 0, errors: [], left: [], files: 1};
+    this.result = {added: 0, there: 0, otherwise: 0, alike: 0, errors: [], left: [], files: 1};
     this.count(answer);
     this.finish([]);
   }
@@ -188,10 +189,11 @@ class Upload extends View {
   // --- what is drawn ------------------------------------------------------------------------------------------------
 
   summary() {
-    const {added, there, otherwise, errors, left} = this.result;
+    const {added, there, otherwise, alike, errors, left} = this.result;
     const said = [`${count(added)} new`];
     if (there) said.push(`${count(there)} ${there === 1 ? 'was' : 'were'} there already`);
     if (otherwise) said.push(`${count(otherwise)} ${otherwise === 1 ? 'is' : 'are'} there with other annotations, which stay`);
+    if (alike) said.push(`${count(alike)} of the new ${alike === 1 ? 'has' : 'have'} the id of another document: its text differs, and both stay`);
     if (!(added || there || otherwise) && errors.length) return 'Nothing could be read.';
     if (!(added || there || otherwise) && left.length) return 'Nothing was sent.';
     return `${said.join(', ')}.`;
