@@ -196,6 +196,18 @@ def test_what_others_were_given_since_is_in_no_queue(site: Site, root: Person) -
     assert root.command(mine, "done", status=422)["detail"].endswith("others have read it since: draw anew")
 
 
+def test_what_was_erased_is_in_no_queue_and_no_count(site: Site, root: Person) -> None:
+    project = site.project(root)
+    docs = root.upload(project, ("a.txt", b"Seizures."), ("b.txt", b"Fits."), ("c.txt", b"Ague."))["added"]
+    given = root.post(f"/projects/{project}/assignments", {"documents": docs, "users": [root.user]})["assignments"]
+    root.command(given[1], "done")
+    for id in docs[:2]:
+        root.ask("DELETE", f"/projects/{project}/documents/{id}", 204)
+    assert [one["assignment"] for one in root.get(f"/projects/{project}/assignments")["assignments"]] == given[2:]
+    counts = {"documents": 1, "mine": {"open": 1}, "seen": {"open": 1}}
+    assert root.get(f"/projects/{project}/progress") == counts
+
+
 def test_samples_are_leased(site: Site, root: Person) -> None:
     project = site.project(root, settings={"annotators": 1})
     alice, bob = (site.member(root, project, "annotator", name) for name in ("alice", "bob"))

@@ -65,7 +65,7 @@ def list_assignments(
     limit: Limit = 100,
     mine: Annotated[bool, Query(description="Mine and the shared ones alone.")] = True,
 ) -> dict[str, Any]:
-    """List assignments, mine or all that I may see; of mine those that others were given since are left out."""
+    """List assignments, mine or all that I may see; of mine those are left out that were erased or given to others."""
     it = assignment.c
     query = sa.select(assignment, tables.document.c.ext_id).join(tables.document, tables.document.c.id == it.document)
     if mine:
@@ -73,7 +73,8 @@ def list_assignments(
     with bench.store.read() as db:
         seen = visible_streams(db, project, asker.user)
         if mine:
-            query = query.where(it.id.not_in(taken_streams(db, project, asker.user)))
+            gone = sa.or_(tables.document.c.redacted, it.id.in_(taken_streams(db, project, asker.user)))
+            query = query.where(~gone)
         rows = db.execute(query.where(it.id.in_(seen), it.id > after).order_by(it.id).limit(limit)).mappings().all()
     keys = ("document", "ext_id", "user", "kind", "state", "seq", "lease")
     shown = [{"assignment": row["id"], **{key: row[key] for key in keys}} for row in rows]

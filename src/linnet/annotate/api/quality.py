@@ -31,13 +31,14 @@ router = make_router()
 
 @router.get("/projects/{project}/progress")
 def progress(bench: Bench, asker: Asked, project: int) -> dict[str, Any]:
-    """Count documents, and readings by state: mine, and all that I may see. An adjudication is none."""
-    by_state = sa.select(assignment.c.state, sa.func.count()).group_by(assignment.c.state)
-    by_state = by_state.where(assignment.c.kind != "adjudicate")
+    """Count documents, and readings by state: mine, and all that I may see. Adjudications and erased ones are none."""
+    by_state = sa.select(assignment.c.state, sa.func.count()).join(document).group_by(assignment.c.state)
+    by_state = by_state.where(assignment.c.kind != "adjudicate", ~document.c.redacted)
     with bench.store.read() as db:
         taken = assignment.c.id.in_(taken_streams(db, project, asker.user))
         seen = by_state.where(assignment.c.id.in_(visible_streams(db, project, asker.user)), ~taken)
-        documents = sa.select(sa.func.count()).select_from(document).where(document.c.project == project)
+        there = sa.and_(document.c.project == project, ~document.c.redacted)
+        documents = sa.select(sa.func.count()).select_from(document).where(there)
         return {
             "documents": db.scalar(documents),
             "mine": _by_state(db, seen.where(assignment.c.user == asker.user)),
