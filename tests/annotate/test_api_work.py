@@ -280,6 +280,16 @@ def test_coordinations_are_taken_apart(site: Site, root: Person, named_kb: Knowl
     site.person("carol").ask("GET", f"/projects/{project}/conjuncts", 404, **ask)
 
 
+def test_concepts_whose_ids_hold_slashes_are_found(site: Site, root: Person) -> None:
+    kb_folder().mkdir(parents=True, exist_ok=True)
+    concepts = [Concept("X/1", (Name("Gout"),)), Concept("http://ex.org/2", (Name("Ague"),), parents=("X/1",))]
+    path = f"/kb/{build(concepts, kb_folder() / 'slashes.kb').version}/concepts"
+    assert root.get(f"{path}/http:%2F%2Fex.org%2F2")["name"] == "Ague"
+    assert root.get(f"{path}/X%2F1")["children"] == 1
+    assert [one["id"] for one in root.get(f"{path}/X%2F1/children")["children"]] == ["http://ex.org/2"]
+    root.ask("GET", f"{path}/X%2F2", 404)
+
+
 def test_words_are_looked_for_in_other_open_documents(site: Site, root: Person, named_kb: KnowledgeBase) -> None:
     project = site.project(root, kb="small")
     alice, bob = (site.member(root, project, "annotator", name) for name in ("alice", "bob"))

@@ -174,7 +174,24 @@ def _above(kb: KnowledgeBase, row: int | None) -> list[str]:
     return above
 
 
-@router.get("/kb/{version}/concepts/{concept}")
+@router.get("/kb/{version}/concepts/{concept:path}/children")
+def children(
+    bench: Bench,
+    version: str,
+    concept: str,
+    response: Response,
+    after: Annotated[int, Query(ge=0, le=2**31)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+) -> dict[str, Any]:
+    """List what is directly below a concept, a page at a time, each with the number of its own children."""
+    kb = bench.kb_of(version)
+    below = kb.children(kb.row(concept))
+    response.headers["Cache-Control"] = IMMUTABLE
+    shown = [{**_brief(kb, int(row)), "children": len(kb.children(int(row)))} for row in below[after : after + limit]]
+    return {"children": shown, "next": after + limit if after + limit < len(below) else None}
+
+
+@router.get("/kb/{version}/concepts/{concept:path}")  # after that of children, which it takes in
 def read_concept(
     bench: Bench, asker: Asked, version: str, concept: str, response: Response, project: Project | None = None
 ) -> dict[str, Any]:
@@ -226,23 +243,6 @@ def list_linked(
     with bench.store.read() as db:
         count, last = find_linked(db, project, asker.user, concept, most=limit)
     return {"count": count, "mentions": [asdict(one) for one in last]}
-
-
-@router.get("/kb/{version}/concepts/{concept}/children")
-def children(
-    bench: Bench,
-    version: str,
-    concept: str,
-    response: Response,
-    after: Annotated[int, Query(ge=0, le=2**31)] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
-) -> dict[str, Any]:
-    """List what is directly below a concept, a page at a time, each with the number of its own children."""
-    kb = bench.kb_of(version)
-    below = kb.children(kb.row(concept))
-    response.headers["Cache-Control"] = IMMUTABLE
-    shown = [{**_brief(kb, int(row)), "children": len(kb.children(int(row)))} for row in below[after : after + limit]]
-    return {"children": shown, "next": after + limit if after + limit < len(below) else None}
 
 
 def _brief(kb: KnowledgeBase, row: int) -> dict[str, Any]:
