@@ -64,6 +64,18 @@ def test_models_are_compared_where_people_have_read(site: Site) -> None:
     ]
 
 
+def test_a_mention_that_readers_did_not_link_says_nothing_of_concepts(site: Site) -> None:
+    owner = site.person(admin=True)
+    project = site.project(owner)
+    [id] = owner.upload(project, ("a.txt", TEXT.encode()))["added"]
+    [stream] = owner.post(f"/projects/{project}/samples", {"n": 1})["assignments"]
+    owner.command(stream, "create", parts=[[3, 11]])
+    owner.command(stream, "done")
+    a, b = with_model(site, project, id, *said((3, 11, "X:1"))), with_model(site, project, id)
+    found = owner.get(f"/projects/{project}/compare", params={"a": a, "b": b})
+    assert (found["both_right"], found["fixed"], found["broke"], found["both_wrong"]) == (0, 0, 1, 0)
+
+
 def test_a_document_that_a_model_has_learned_from_does_not_count(site: Site) -> None:
     owner = site.person(admin=True)
     project = site.project(owner)

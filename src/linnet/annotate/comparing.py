@@ -62,8 +62,8 @@ class Comparison:
 def compare_models(db: sa.Connection, project_id: int, user_id: int, a: str, b: str) -> Comparison:
     """Compare model `b` with `a`.
 
-    A place is right if people and the model have a mention of the same spans there, with an accepted answer, or neither
-    has one; places that nobody went through do not count.
+    A place is right if people and the model have a mention of the same spans there, with an accepted answer if both say
+    one, or neither has one; places that nobody went through do not count.
 
     Raises:
         NotFoundError: the project has no such model.
@@ -134,5 +134,7 @@ def _first(some: Sequence[Mention] | None) -> tuple[str, ...] | None:
 def _is_right(said: Sequence[Mention] | None, gold: Sequence[Mention] | None) -> bool:
     if not said or not gold:
         return not said and not gold
+    if any(one.concepts is None for one in gold):  # not linked: that there is a mention is all that was said
+        return True
     accepted = {frozenset(answer) for one in gold for answer in (one.concepts or (), *one.alternatives)}
     return all(one.concepts is None or frozenset(one.concepts) in accepted for one in said)
