@@ -290,3 +290,14 @@ def test_the_digest_of_a_body_that_comes_in_pieces(site: Site, root: Person) -> 
     kind = {"Content-Type": "application/json"}
     root.ask("POST", path, 400, content=pieces(), headers={**kind, "Content-Digest": f"sha-256=:{digest(b'')}:"})
     root.ask("POST", path, 201, content=pieces(), headers={**kind, "Content-Digest": f"sha-256=:{digest(whole)}:"})
+
+
+def test_a_project_keeps_an_admin_who_can_act(site: Site, root: Person) -> None:
+    project = site.project(root)
+    other = site.member(root, project, "admin")
+    root.ask("PATCH", f"/users/{other.user}", json={"disabled": True})
+    me = f"/projects/{project}/members/{root.user}"
+    assert root.ask("DELETE", me, 409).json()["type"] == "/problems/last-admin"
+    root.ask("PUT", me, 409, json={"role": "viewer"})
+    root.ask("PATCH", f"/users/{other.user}", json={"disabled": False})
+    root.ask("DELETE", me, 204)

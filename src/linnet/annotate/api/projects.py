@@ -226,7 +226,10 @@ def _user(db: sa.Connection, named: str) -> int:
 def _keep_an_admin(db: sa.Connection, project: int, user: int, role: Literal["admin"] | str | None) -> None:
     lock(db)  # two admins who leave at once: one of them
     others = sa.and_(tables.member.c.role == "admin", tables.member.c.project == project, tables.member.c.user != user)
-    left = db.scalar(sa.select(sa.func.count()).select_from(tables.member).where(others))
+    able = (
+        sa.select(sa.func.count()).select_from(tables.member).join(tables.user).where(others, ~tables.user.c.disabled)
+    )
+    left = db.scalar(able)
     if role != "admin" and not left and role_of(db, project, user) == "admin":
         raise Problem(409, "last-admin", detail="a project keeps an admin: make somebody else one first")
 
