@@ -222,6 +222,13 @@ def test_what_cannot_be_spread(desk: Desk, parts: Any, end: str, problem: str) -
         desk.do("spread", "two")
 
 
+@pytest.mark.parametrize("type", ["", " ", "a\tb", "a\nb", "a\x85b", "a\x7f"])
+def test_types_that_no_file_has_a_place_for_are_refused(type: str) -> None:
+    with pytest.raises(ValidationError):
+        command("create", parts=[FITS], types=[type])
+    assert command("create", parts=[FITS], types=["Amino Acid, Peptide, or Protein"]).types
+
+
 def test_spreading_what_was_decided_elsewhere(desk: Desk) -> None:
     desk = Desk.open(desk.store, Document("pain", "pain, no pain; painful pain. (pain) chest pain"), ())
     desk.do("create", "chest", parts=[[36, 46]], concepts=["HP:2"])

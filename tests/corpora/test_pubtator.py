@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.strategies import CHARACTERS, LINES, documents
 
-from linnet.corpora import pubtator
+from linnet.corpora import fitting, pubtator
 from linnet.corpora.faults import Faults
 from linnet.data import Document, Mention, Passage, Span
 from linnet.errors import DataError, FormatError, LinnetWarning
@@ -122,6 +123,15 @@ def test_further_passages(reading: Read) -> None:
     assert [passage.kind for passage in doc.passages] == ["title", "abstract", "abstract", "results section", ""]
     assert doc.text == "One\nTwo\nMore\nThree\nFour"
     assert written([doc]) == content
+
+
+def test_types_that_hold_commas_are_counted_as_lost() -> None:
+    types = (("a,b",), ("A, B",), ("A", "B"), ("A, B", "C"))
+    mentions = tuple(Mention(at, at + 1, types=one) for at, one in enumerate(types))
+    dropped = Counter[str]()
+    [doc] = fitting([Document("1", "fever", mentions=mentions)], "pubtator", dropped)
+    assert [mention.types for mention in doc.mentions or ()] == [("a", "b"), ("A, B",), ("A", "B"), ("A, B,C",)]
+    assert dropped["types"] == 2
 
 
 def test_types_and_ids_of_biored_and_medmentions(reading: Read) -> None:

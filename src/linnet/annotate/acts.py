@@ -53,6 +53,11 @@ Op = Literal[
 ]  # fmt: skip
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,64}$")]
 Label = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20\x7f]{1,200}$")]
+# a type is written between others, in tables and columns
+Type = Annotated[
+    str,
+    StringConstraints(pattern=r"^[^\x00-\x1f\x7f-\x9f]*[^\x00-\x20\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$", max_length=200),
+]
 Words = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=200)]
 MOST_PARTS, MOST_LABELS = 100, 64
 MOST_PIECES = 20  # of one mention that is split
@@ -86,7 +91,7 @@ class Command(BaseModel):
     parts: Annotated[tuple[tuple[int, int], ...] | None, Field(max_length=MOST_PARTS)] = None
     pieces: Annotated[tuple[tuple[tuple[int, int], ...], ...] | None, Field(max_length=MOST_PIECES)] = None
     surface: Annotated[str | None, Field(max_length=100_000)] = None
-    types: Annotated[tuple[Words, ...] | None, Field(max_length=MOST_LABELS)] = None
+    types: Annotated[tuple[Type, ...] | None, Field(max_length=MOST_LABELS)] = None
     concepts: Annotated[tuple[Label, ...] | None, Field(max_length=MOST_LABELS)] = None
     alternatives: Annotated[tuple[tuple[Label, ...], ...], Field(max_length=MOST_LABELS)] = ()
     nil: Nil = ""

@@ -159,6 +159,9 @@ def fitted(
     dropped["passages"] += sum(passage not in carried.passages for passage in whole.passages)
     dropped["document meta"] += len(whole.meta.keys() - carried.meta.keys())
     dropped["mentions"] += len(whole.mentions or ()) - len(carried.mentions or ())
+    if not dropped["mentions"]:
+        both = zip(whole.mentions or (), carried.mentions or (), strict=True)
+        dropped["types"] += sum(before.types != after.types for before, after in both)
     return carried, +dropped
 
 

@@ -39,7 +39,7 @@ from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import joined as joined_ids
 from linnet.corpora.ids import read_ids, to_curie, variant
 from linnet.corpora.plain_text import BREAKS
-from linnet.corpora.pubtator_write import joined, write
+from linnet.corpora.pubtator_write import joined, types_of, write
 from linnet.corpora.relations import known_ids
 from linnet.data import JSON, Document, FrozenDict, Mention, Passage, Source, Span
 from linnet.errors import DataError, FormatError
@@ -222,20 +222,13 @@ def _tail(columns: str) -> Tail:
     type, *rest = columns.split("\t")
     if len(rest) > 2:
         raise ValueError(f"has {len(rest) + 5} columns, expected 5 to 7: PMID, start, end, text, type, ids, conjuncts")
-    types = _types(type)
+    types = types_of(type)
     if not rest:
         return Tail(types, None, EMPTY)
     concepts, meta = read_ids(rest[0], type)
     if len(rest) == 2 and rest[1]:
         meta = FrozenDict({**meta, "conjuncts": rest[1]})
     return Tail(types, concepts, meta)
-
-
-def _types(field: str) -> tuple[str, ...]:
-    # a list has no blank after its commas; the UMLS's "Amino Acid, Peptide, or Protein" is one type
-    if not field:
-        return ()
-    return (field,) if "," not in field or ", " in field else tuple(field.split(","))
 
 
 Parts = list[tuple[list[Numbered], str, int]]  # annotations, the text their offsets count in, where that begins

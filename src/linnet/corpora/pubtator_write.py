@@ -16,7 +16,7 @@ from linnet.data import Document, Mention, Passage
 from linnet.errors import DataError
 from linnet.frozen import EMPTY
 
-__all__ = ["KINDS", "carried", "joined", "write"]
+__all__ = ["KINDS", "carried", "joined", "types_of", "write"]
 
 KINDS = {"t": "title", "a": "abstract", "p": ""}  # how passages are marked; any other mark is itself the kind
 MARKS = {kind: mark for mark, kind in KINDS.items()}
@@ -79,13 +79,30 @@ def _passages(doc: Document) -> list[tuple[str, str]]:
 
 
 def carried(doc: Document) -> Document:
-    r"""Return `doc` with the text and passages that PubTator gives back of it.
+    r"""Return `doc` with the text, passages and types of mentions that PubTator gives back of it.
 
     >>> carried(Document("1", "Title\nOne.\nTwo.")).text
     'Title\nOne. Two.'
     """
     text, passages = joined(_passages(doc))
-    return replace(doc, text=text, passages=passages)
+    back = [types_of(",".join(mention.types)) for mention in doc.mentions or ()]
+    if all(types == mention.types for types, mention in zip(back, doc.mentions or (), strict=True)):
+        return replace(doc, text=text, passages=passages)
+    mentions = (replace(mention, types=types) for types, mention in zip(back, doc.mentions or (), strict=True))
+    return replace(doc, text=text, passages=passages, mentions=tuple(mentions))
+
+
+def types_of(field: str) -> tuple[str, ...]:
+    """Return the types that a field gives.
+
+    A list has no blank after its commas; the UMLS's "Amino Acid, Peptide, or Protein" is one type.
+
+    >>> types_of("Disease,Sign"), types_of("Amino Acid, Peptide, or Protein")
+    (('Disease', 'Sign'), ('Amino Acid, Peptide, or Protein',))
+    """
+    if not field:
+        return ()
+    return (field,) if "," not in field or ", " in field else tuple(field.split(","))
 
 
 def joined(passages: Sequence[tuple[str, str]]) -> tuple[str, tuple[Passage, ...]]:
