@@ -17,7 +17,7 @@ from linnet.annotate.documents import add_documents, redact
 from linnet.annotate.exports import export, export_project, training_set
 from linnet.annotate.history import history, import_history
 from linnet.annotate.journal import check, events_of, last_number, standing
-from linnet.annotate.marks import Mark
+from linnet.annotate.marks import NILS, Mark
 from linnet.annotate.people import add_project
 from linnet.annotate.problems import UnsettledError
 from linnet.annotate.tables import assignment, document, user
@@ -132,6 +132,20 @@ def test_where_two_differ_nobody_has_reviewed(desk: Desk) -> None:
         judged.do("done")
     judged.do("done", anyway=True)
     assert (FITS, (), ("HP:2",), ()) in {(s[0], *rest) for s, *rest in meanings(project_of(desk))}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_doubts_are_exported_whoever_has_them(desk: Desk, turned: bool) -> None:
+    readers = (desk, desk.colleague())
+    for one, unsure, nil in zip(reversed(readers) if turned else readers, (True, False), NILS[1:], strict=False):
+        one.do("create", "x", parts=[FITS], concepts=["HP:1"])
+        one.do("create", "y", parts=[HANDS], concepts=[])
+        one.do("link", "y", concepts=[], nil=nil)
+        one.do("unsure", "x", unsure=unsure)
+        one.do("done")
+    meta = {mention.span: mention.meta for mention in project_of(desk).mentions or ()}
+    assert (meta[FITS], meta[HANDS]) == ({"unsure": True}, {})
+    assert {FITS, HANDS} - {mention.span for mention in training(desk)[0].mentions or ()} == {FITS}
 
 
 def test_gold_that_readers_differ_on_is_no_mention_once_it_was_given_back_unsettled(desk: Desk) -> None:

@@ -157,8 +157,18 @@ def _agreed(row: Mapping[str, Any], works: Sequence[_Work], unsure: bool) -> Doc
     reviewed = _joined([Span(0, len(docs[0].text))])
     for doc in docs:
         reviewed = _without(reviewed, _without([Span(0, len(doc.text))], _reviewed(doc)))
-    kept = by_position(mention for said, mention in found[0].items() if said in agreed)
+    kept = by_position(_together([one[said] for one in found]) for said in found[0] if said in agreed)
     return _reviewing(replace(docs[0], mentions=kept), _without(reviewed, disputed))
+
+
+def _together(mentions: Sequence[Mention]) -> Mention:
+    """Return what readers say alike, whoever came first: unsure if one is, the reason for NIL if all give it."""
+    first, meta = mentions[0], dict(mentions[0].meta)
+    if any(one.meta.get("unsure") is True for one in mentions):
+        meta["unsure"] = True
+    if any(one.meta.get("nil") != first.meta.get("nil") for one in mentions):
+        meta.pop("nil", None)
+    return first if meta == first.meta else replace(first, meta=meta)
 
 
 def _said(mention: Mention) -> tuple[object, ...]:
