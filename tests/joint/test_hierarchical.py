@@ -253,7 +253,7 @@ def test_published_settings_learn_too(kb: KnowledgeBase, encoder: str) -> None:
     docs = documents()
     part = small(kb, encoder, variant="pt_hierarchical", rows="plain", context="sentences", window=128,
                  decoding="labels", dictionary=False)  # fmt: skip
-    assert f1(fitted(part, docs, nil_weight=0.125, epochs=120), docs) > 0.8
+    assert f1(fitted(part, docs, nil_weight=0.125, epochs=80), docs) > 0.8
 
 
 def test_sentences_are_read_with_their_neighbours() -> None:
