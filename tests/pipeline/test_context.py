@@ -14,6 +14,13 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+[Hypertension] is treated with ramipril.
+Her [epilepsy] is treated with valproate.
+[Migraine] is being treated.
+[Hypertension], which is treated with ramipril.
+[Pneumonia] is treated with amoxicillin.
+His [seizures] are well treated, and [migraine] is currently being treated.
+She is being treated for [pneumonia].
 He has [ataxia] and [ptosis]. She has neither.
 He has [ataxia] and [ptosis]; she has neither.
 I asked about [cleft palate] and [hearing loss]. He has a sister.
@@ -478,6 +485,10 @@ Lorazepam 1 mg for [seizures].
 Midazolam 5 mg for prolonged [fits].
 """,
     "historical": """
+[Pneumonia] was treated, and [cellulitis] had been treated with flucloxacillin.
+[Pneumonia] was being treated. He was being treated for [cellulitis].
+[Pneumonia], which was treated with amoxicillin.
+[Pneumonia] is successfully treated.
 He developed [hyperglycaemia] and [oedema] on steroids, both of which normalised after the dose was reduced.
 Z.n. [Pneumonie],, [Hepatitis].
 Geburtsanamnese: Sie ist in der 30. Woche geboren, [Apnoen].
