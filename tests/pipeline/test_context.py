@@ -14,6 +14,20 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+Denies fever and reports [cough].
+She denies fever and currently complains of [cough].
+He has no seizures and suffers from [migraine].
+There were no seizures and [ataxia] was mild.
+No fever and the [cough] is worse.
+No fever and since yesterday [cough].
+Er hatte keine Krampfanfälle und wurde mit [Fieber] aufgenommen.
+Der Patient hat kein Fieber und klagt über [Husten].
+Kein Fieber und der trockene [Husten] hat zugenommen.
+Kein Fieber und seit gestern [Husten].
+He has a brother with autism and presents with [seizures].
+He has two brothers with autism and has [seizures].
+She has a strong family history of migraine and presents with [seizures].
+Er hat einen älteren Bruder mit Autismus und stellte sich mit [Krampfanfällen] vor.
 [Hypertension] is treated with ramipril.
 Her [epilepsy] is treated with valproate.
 [Migraine] is being treated.
@@ -242,6 +256,12 @@ Dad's film: he [stares].
 Nut allergy - rash, [wheeze] today.
 """,
     "negated": """
+no [fever] and [cough]
+kein [Fieber] und [Husten]
+Keine Zeichen der [Pneumonie] und der [Sepsis].
+No [seizures] and [ataxia] were noted. No [fever] and [cough] was noted.
+Does not complain of [fever] and [cough].
+Denies [fever] and reports no [cough].
 [Romberg -ve].
 [Gowers -ve], tone normal.
 A [tuber], which he does not have.
@@ -402,6 +422,9 @@ FH: mum gout. ?[gout]
 I thought of [angina], but it was not exertional.
 """,
     "family": """
+He has an older brother with [autism], [epilepsy] and [migraine], who is well.
+Her brother has [autism] and presents with [seizures].
+He has a brother who has [autism] and has [seizures].
 Mum has [migraine] and calls if she has [headache].
 Unlike her brother with [cardiomyopathy] she is well.
 Like her mother her brother has [cardiomyopathy].
@@ -437,6 +460,7 @@ Mother (45) has [gout]: he helps.
 Mother has [gout]: "he worries".
 """,
     "hypothetical": """
+Call if she has [fever] and complains of [pain].
 Parents have been advised to return if there is recurrence of [headache] or [visual loss].
 Mum to bring him back if there is [vomiting].
 Die Eltern sollen sich bei [Erbrechen] oder [Fieber] sofort vorstellen.
@@ -485,6 +509,8 @@ Lorazepam 1 mg for [seizures].
 Midazolam 5 mg for prolonged [fits].
 """,
     "historical": """
+Die [Leistenhernie] bestand seit Jahren und wurde im Mai operiert.
+Die [Pneumonie] trat im Mai auf und ist abgeklungen.
 [Pneumonia] was treated, and [cellulitis] had been treated with flucloxacillin.
 [Pneumonia] was being treated. He was being treated for [cellulitis].
 [Pneumonia], which was treated with amoxicillin.

@@ -25,9 +25,9 @@ def test_the_table_of_triggers_is_whole() -> None:
     for kind, direction, reach, listed in TABLE:
         if kind in KINDS:
             assert direction in DIRECTIONS, listed
-            assert reach in ("phrase", "list", "sentence", "next", "bracket"), listed
+            assert reach in ("phrase", "list", "sentence", "next", "bracket", "clause"), listed
         elif kind in ("pseudo", "stop"):
-            assert (direction, reach) in {("-", "-"), ("-", "list"), ("-", "sentence")}, listed
+            assert (direction, reach) in {("-", "-"), ("-", "list"), ("-", "sentence"), ("-", "clause")}, listed
         else:
             assert kind in ("set", "lasting", "passing")
         assert set(re.findall(r"\{(\w+)\}", listed)) <= sets | {"year", "day", "number", "any"}

@@ -82,7 +82,9 @@ class _Reaches:
         self._words, self._where, self._found, self._is_taken = words, where, found, is_taken
         stops = [one for one in found if one.trigger.kind == "stop"]
         self._stops = {one.first for one in stops}
+        self._walls = {one.first for one in stops if one.trigger.reach != "clause"}
         self._turns = {one.first for one in stops if one.trigger.reach == "sentence"}
+        self._verbs = {one.first for one in stops if words[one.first] in AND}
         self._polar = {one.first: one.last for one in found if one.trigger.kind in POLAR and self._holds(one)}
         self._ends = set(self._polar.values())
         denials = [one for one in found if one.trigger.kind == "negated" and one.trigger.direction != "backward"]
@@ -232,7 +234,9 @@ class _Reaches:
             depth += (word == "(") - (word == ")")
             if at in self._turns or word == ";" or depth < 0:
                 return at
-            if trigger.reach != "sentence" and self._closes(at, first, trigger):
+            if trigger.reach == "clause" and at in self._verbs:
+                return at
+            if trigger.reach not in ("sentence", "clause") and self._closes(at, first, trigger):
                 return at
         return min(first + FARTHEST, len(self._words))
 
@@ -377,7 +381,7 @@ class _Reaches:
             return False
         is_cause = word in words_of("cause") and one.trigger.kind == "historical"
         polar = at + 1 in self._ends and one.trigger.kind in POLAR
-        if polar or (at in self._stops and not is_cause) or word in ":-(↑↓":
+        if polar or (at in self._walls and not is_cause) or word in ":-(↑↓":
             return True
         if word != ",":
             return False
