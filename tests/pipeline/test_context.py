@@ -14,6 +14,16 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+Currently no medication for [migraine].
+He takes no drugs for [epilepsy].
+No surgery for [scoliosis]. No drugs or surgery for [scoliosis].
+No further treatment for [hypothyroidism] is needed.
+She has never had surgery for [scoliosis], and had no treatment for [hypothyroidism].
+No underlying cause for the [seizures] was found.
+Keine Medikamente gegen [Epilepsie].
+Keine medikamentöse Therapie der [Hypertonie], kein Fieber.
+Keine Ursache der [Epilepsie] gefunden.
+Ohne Therapie der [Hypertonie].
 Denies fever and reports [cough].
 She denies fever and currently complains of [cough].
 He has no seizures and suffers from [migraine].
@@ -256,6 +266,12 @@ Dad's film: he [stares].
 Nut allergy - rash, [wheeze] today.
 """,
     "negated": """
+No surgery, [fever] or [cough].
+No [drug allergy]. No [insulin resistance].
+No [fever] requiring treatment. No specific [rash].
+No treatment for epilepsy, no [fever]. No antibiotics and no [cough].
+Keine Operationen, [Fieber], [Husten].
+Keine weitere [Epilepsie].
 no [fever] and [cough]
 kein [Fieber] und [Husten]
 Keine Zeichen der [Pneumonie] und der [Sepsis].
@@ -379,6 +395,7 @@ Einen [Infarkt] schlossen wir laborchemisch aus.
 She cannot recall any [head injury].
 """,
     "uncertain": """
+No treatment for possible [pneumonia].
 EEG zur Abklärung von [Epilepsie] und [Ataxie].
 Mikrozephalie zur Abklärung eines [Rett-Syndroms].
 R/o [fever],, [gout].
