@@ -14,6 +14,14 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+A girl born to consanguineous parents had [microcephaly] and [seizures].
+A boy born to non-consanguineous, healthy parents had [microcephaly].
+The child of unrelated parents had [ataxia]. Third child of healthy parents, [seizures].
+The son of healthy, unrelated parents has [ataxia].
+Erstes Kind gesunder Eltern mit [Krampfanfällen].
+Die Tochter gesunder, nicht verwandter Eltern hat eine [Ataxie].
+He was born to a mother with diabetes mellitus and had [microcephaly].
+Born to his mother in May, with [seizures].
 Currently no medication for [migraine].
 He takes no drugs for [epilepsy].
 No surgery for [scoliosis]. No drugs or surgery for [scoliosis].
@@ -439,6 +447,12 @@ FH: mum gout. ?[gout]
 I thought of [angina], but it was not exertional.
 """,
     "family": """
+He was born to a mother with [diabetes mellitus] and had microcephaly.
+Born at term to a 34-year-old mother with [hypothyroidism].
+Infant of a mother with [hypothyroidism]. Baby of a young mother with [epilepsy].
+The mother of healthy parents had [ataxia]. Her parents had [gout].
+Daughter not well, [epilepsy]. The daughter of her uncle has [ataxia].
+Verwandter mit [Epilepsie]. Kind einer Mutter mit [Gicht].
 He has an older brother with [autism], [epilepsy] and [migraine], who is well.
 Her brother has [autism] and presents with [seizures].
 He has a brother who has [autism] and has [seizures].
@@ -526,6 +540,7 @@ Lorazepam 1 mg for [seizures].
 Midazolam 5 mg for prolonged [fits].
 """,
     "historical": """
+First child of healthy parents, [microcephaly] at birth.
 Die [Leistenhernie] bestand seit Jahren und wurde im Mai operiert.
 Die [Pneumonie] trat im Mai auf und ist abgeklungen.
 [Pneumonia] was treated, and [cellulitis] had been treated with flucloxacillin.
