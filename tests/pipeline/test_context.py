@@ -14,6 +14,12 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+Nach Angaben der Mutter seit gestern [Fieber].
+Laut Angaben seiner Eltern [Fieber] und [Husten].
+Nach Aussage der Ehefrau [Fieber]. In Begleitung der Mutter mit [Husten].
+Von der Mutter wird [Fieber] berichtet. Von den Eltern wurde [Husten] berichtet.
+Den Eltern fiel eine [Hypotonie] auf.
+Seit Mai ist den Eltern eine [Hypotonie] aufgefallen.
 A girl born to consanguineous parents had [microcephaly] and [seizures].
 A boy born to non-consanguineous, healthy parents had [microcephaly].
 The child of unrelated parents had [ataxia]. Third child of healthy parents, [seizures].
@@ -447,6 +453,9 @@ FH: mum gout. ?[gout]
 I thought of [angina], but it was not exertional.
 """,
     "family": """
+Nach Angaben der Mutter leidet der Vater an [Epilepsie].
+Bei den Eltern [Epilepsie]. Von der Mutter ist eine [Gicht] bekannt.
+Der Mutter geht es gut, der Vater hat [Epilepsie]. [Gicht] der Mutter.
 He was born to a mother with [diabetes mellitus] and had microcephaly.
 Born at term to a 34-year-old mother with [hypothyroidism].
 Infant of a mother with [hypothyroidism]. Baby of a young mother with [epilepsy].
