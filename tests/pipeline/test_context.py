@@ -14,6 +14,8 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+Eine [Skoliose] liegt vor, vermutlich vor drei Jahren begonnen. [Ataxia] is present.
+Vorerkrankungen: Seit 2010 [Hypertonie], Pneumonie.
 Nach Angaben der Mutter seit gestern [Fieber].
 Laut Angaben seiner Eltern [Fieber] und [Husten].
 Nach Aussage der Ehefrau [Fieber]. In Begleitung der Mutter mit [Husten].
@@ -409,6 +411,10 @@ Einen [Infarkt] schlossen wir laborchemisch aus.
 She cannot recall any [head injury].
 """,
     "uncertain": """
+Eine [Epilepsie] liegt möglicherweise vor. Eine [Skoliose] liegt bei ihm vermutlich vor.
+[Ataxia] is possibly present. [Tremor] is probably there.
+Eine [Skoliose] ist anzunehmen. Es liegt möglicherweise eine [Epilepsie] vor.
+Eine [Skoliose] ist vermutlich vorhanden.
 No treatment for possible [pneumonia].
 EEG zur Abklärung von [Epilepsie] und [Ataxie].
 Mikrozephalie zur Abklärung eines [Rett-Syndroms].
@@ -549,6 +555,7 @@ Lorazepam 1 mg for [seizures].
 Midazolam 5 mg for prolonged [fits].
 """,
     "historical": """
+Vorerkrankungen: Seit 2010 Hypertonie, [Pneumonie].
 First child of healthy parents, [microcephaly] at birth.
 Die [Leistenhernie] bestand seit Jahren und wurde im Mai operiert.
 Die [Pneumonie] trat im Mai auf und ist abgeklungen.
@@ -706,6 +713,20 @@ def test_short_forms_of_headings_have_a_full_stop() -> None:
         "historical",
         "affirmed",
     ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Seit 2 Tagen [Fieber] und [Husten].",
+        "Seit zwei Tagen [Fieber], [Husten] und [Durchfall].",
+        "Seit gestern [Fieber].",
+        "Seit Montag [Fieber] und [Husten].",
+        "[Fieber] und [Husten] seit zwei Tagen.",
+    ],
+)
+def test_what_lasts_since_then_is_there_below_a_past_history(line: str) -> None:
+    assert set(read(marked(f"Vorerkrankungen: keine\n{line}"))) == {"affirmed"}
 
 
 def test_a_consent_ends_with_its_line() -> None:
