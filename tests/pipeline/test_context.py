@@ -294,6 +294,11 @@ Keine Zeichen der [Pneumonie] und der [Sepsis].
 No [seizures] and [ataxia] were noted. No [fever] and [cough] was noted.
 Does not complain of [fever] and [cough].
 Denies [fever] and reports no [cough].
+Eine [Epilepsie] wurde am 12. Juni ausgeschlossen.
+Der Patient verneint seit dem 12. März [Fieber].
+Weder am 3. Mai [Fieber] noch [Husten].
+Kein Anhalt f. [Epilepsie].
+Keine Zeichen i. S. einer [Meningitis].
 [Romberg -ve].
 [Gowers -ve], tone normal.
 A [tuber], which he does not have.
@@ -471,6 +476,9 @@ Verwandter mit [Epilepsie]. Kind einer Mutter mit [Gicht].
 He has an older brother with [autism], [epilepsy] and [migraine], who is well.
 Her brother has [autism] and presents with [seizures].
 He has a brother who has [autism] and has [seizures].
+Die Mutter hatte im 3. Lebensjahr [Krampfanfälle].
+Bei der Mutter wurde im 2. Trimenon eine [Hypertonie] festgestellt.
+Bei der Mutter ist eine [Epilepsie] bekannt.
 Mum has [migraine] and calls if she has [headache].
 Unlike her brother with [cardiomyopathy] she is well.
 Like her mother her brother has [cardiomyopathy].

@@ -109,6 +109,8 @@ class _Reaches:
                 one, direction = one._replace(trigger=one.trigger._replace(reach="list")), "forward"
             else:
                 direction = "forward" if self._is_followed(one.last) else "backward"
+        if direction == "backward" and one.trigger.kind == "family" and one.first == 0:  # *Bei der Mutter Gicht*
+            direction = "forward"
         if direction in FORWARD:
             return self._over_list(one) if reach == "list" else [self._forward(one)]
         return list(self._backwards(one))

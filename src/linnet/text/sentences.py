@@ -38,7 +38,7 @@ CANDIDATE: Final = re.compile(
     r"|(?<=[a-z]{3}.)(?=[A-Z][a-z ]))"
     r"\s*+"
 )
-NEXT_WORD: Final = re.compile(r"[^\w\s]{0,4}+(\w[\w-]{0,19}+)?")
+NEXT_WORD: Final = re.compile(r"[^\w\s]{0,4}+(\w[\w-]{0,24}+)?")
 UNIT: Final = re.compile(r"(?:[kmµμnp]?(?:g|l|m|s|h|d|mol)|min|day)\(?[-−]\d")  # "mg. kg-1. min(-1)"
 FIGURE: Final = re.compile(r"[A-Z]|[A-Z]{1,2}\d\w*")
 DAMAGED: Final = re.compile(r"\d{1,3}(?! [(\[]| ?[^\W\d])")  # the decimals in "0. 048)", not the "7" in "7 patients"
@@ -54,6 +54,7 @@ LONGEST: Final = max(map(len, ABBREVIATIONS))
 DEGREE, SHOUTED, STARTERS, LETTERED, JOINING, SPACED = (
     frozenset(listed(kind, LISTS)) for kind in ("degree", "shouted", "starter", "lettered", "joining", "spaced")
 )
+ARTICLES, ORDERED, CLIPPED = (frozenset(listed(kind, LISTS)) for kind in ("article", "ordered", "clipped"))
 
 WRAP_LEAST, WRAP_SURE, WRAP_MOST = 40, 60, 140  # characters; nobody wraps narrower or wider than the first and last
 REACH: Final = 32  # characters looked at before a full stop
@@ -245,9 +246,15 @@ def _judge_short(token: str, word: str, previous: str, *, at_start: bool, starte
     if len(token) == 1 and token.isalpha():
         if at_start or (token.islower() and word[:1].isdigit()):
             return False  # an item of an enumeration, somebody's initial, "p. 12"
-        return token.islower() or starter or previous.lower() in LETTERED or previous[-1:].isdigit()
+        ends = token.islower() and token not in CLIPPED
+        return ends or starter or previous.lower() in LETTERED or previous[-1:].isdigit()
     if len(token) < 3 and token.isdigit():
-        return not at_start and previous[-1:] not in {":", ";"}
+        return not (at_start or previous[-1:] in {":", ";"} or _is_ordinal(word, previous, starter=starter))
     if DOTTED.fullmatch(token):  # "q.d. The", "q.d. Aspirin", but "i.v. MRI contrast"
         return starter or (token.islower() and word[:1].isalpha() and not word[1:].isupper())
     return None
+
+
+def _is_ordinal(word: str, previous: str, *, starter: bool) -> bool:
+    """Whether a number between two words is a German ordinal, whose full stop ends nothing: *am 12. Juni*."""
+    return word in ORDERED or (previous.lstrip(OPENING).lower() in ARTICLES and not starter)
