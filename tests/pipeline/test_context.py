@@ -668,8 +668,10 @@ def test_what_clinicians_write(said: str, line: str) -> None:
     assert set(read(marked(line))) == {said}
 
 
-def test_a_minus_at_the_end_of_a_line_may_be_a_dash() -> None:
-    assert read(marked("She has [seizures] -\nlast in May.\n[Cough] -\ndry.\n[Rash] -\n[Fever] +\n")) == [
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_minus_at_the_end_of_a_line_may_be_a_dash(newline: str) -> None:
+    letter = "She has [seizures] -\nlast in May.\n[Cough] -\ndry.\n[Rash] -\n[Fever] +\n"
+    assert read(marked(letter.replace("\n", newline))) == [
         "affirmed",
         "affirmed",
         "negated",

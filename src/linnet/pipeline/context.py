@@ -50,7 +50,7 @@ ITEM: Final = re.compile(r"(?:[-*•·▪●◦‣–—+o]|\[[ x]?\]|\(?\d{1,2}
 NEITHER: Final = re.compile(r"\s*(?:she|he|they) (?:has|have) (?:neither|none of these)\W*")
 MINUS: Final = re.compile(
     r"[ \t]*(?::[ \t]*)?(?:\([-–−](?:ve)?\)|[-–−]ve\b|(?<=[ \t:])[-–−])"  # *Herz-, Nieren- und Leber…* denies nothing
-    r"[ \t]*(?:(?P<goes_on>[,;.)])|(?=\n|\Z))"
+    r"[ \t]*(?:(?P<goes_on>[,;.)])|(?=\r?\n|\Z))"
 )
 OWN_MINUS: Final = re.compile(r"[-–−]ve\b")  # *Romberg -ve*
 SIGNED: Final = re.compile(r"[-+–−](?:ve)?\)?[ \t]*[,;]")  # behind another finding of the line
