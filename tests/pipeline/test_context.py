@@ -61,6 +61,11 @@ Her [epilepsy] is treated with valproate.
 [Pneumonia] is treated with amoxicillin.
 His [seizures] are well treated, and [migraine] is currently being treated.
 She is being treated for [pneumonia].
+FH: nil of note. [Seizures] started at age 2.
+Family history: unremarkable. [Seizures] since age 2.
+Familienanamnese: unauffällig. In der Untersuchung zeigte sich eine [Ataxie].
+PMH: nil. [Cough] for 3 days.
+Side effects: none. [Seizures] since 2010.
 He has [ataxia] and [ptosis]. She has neither.
 He has [ataxia] and [ptosis]; she has neither.
 I asked about [cleft palate] and [hearing loss]. He has a sister.
@@ -476,6 +481,9 @@ Verwandter mit [Epilepsie]. Kind einer Mutter mit [Gicht].
 He has an older brother with [autism], [epilepsy] and [migraine], who is well.
 Her brother has [autism] and presents with [seizures].
 He has a brother who has [autism] and has [seizures].
+FH: nil of note. No [seizures].
+FH: nil of note, [gout] in an uncle.
+FH: nil of note. Mum has [epilepsy].
 Die Mutter hatte im 3. Lebensjahr [Krampfanfälle].
 Bei der Mutter wurde im 2. Trimenon eine [Hypertonie] festgestellt.
 Bei der Mutter ist eine [Epilepsie] bekannt.
@@ -571,6 +579,7 @@ Die [Pneumonie] trat im Mai auf und ist abgeklungen.
 [Pneumonia] was being treated. He was being treated for [cellulitis].
 [Pneumonia], which was treated with amoxicillin.
 [Pneumonia] is successfully treated.
+PMH: unremarkable. [Febrile convulsion] at 1.
 He developed [hyperglycaemia] and [oedema] on steroids, both of which normalised after the dose was reduced.
 Z.n. [Pneumonie],, [Hepatitis].
 Geburtsanamnese: Sie ist in der 30. Woche geboren, [Apnoen].
@@ -699,6 +708,26 @@ def test_a_line_that_was_wrapped() -> None:
 def test_a_family_section_ends_where_the_letter_goes_on() -> None:
     letter = "Family history:\nFather [gout], no [epilepsy].\n\nShe herself has [migraine].\nExam: [ptosis]."
     assert read(marked(letter)) == ["family", "family", "affirmed", "affirmed"]
+
+
+@pytest.mark.parametrize(
+    ("letter", "said"),
+    [
+        ("FH: nil\n[Cough] and [fever].", ["affirmed"] * 2),
+        ("FH nil\r\n[Cough] for 3 days.", ["affirmed"]),
+        ("Familienanamnese: leer\n[Krampfanfälle] seit 2 Jahren.", ["affirmed"]),
+        ("Family history:\nNil of note.\n[Seizures] since age 2.", ["affirmed"]),
+        ("FHx: dad had [MI] at 50\n[Seizures] since age 2", ["family", "affirmed"]),
+        ("FHx: dad had [MI] at 50\nMum [seizures] since age 2", ["family"] * 2),
+        ("FHx: dad had [MI],\n[Seizures] since age 2", ["family"] * 2),
+        ("FHx: dad had [MI] and\n[Seizures] since age 2", ["family"] * 2),
+        ("FHx: dad had\nsudden [deafness] at age 2", ["family"]),
+        ("FHx: dad [gout]\n[Diabetes]\n[Asthma]", ["family"] * 3),
+        ("FHx: [breast cancer] at 40\n[Ovarian cancer] at 50", ["family"] * 2),
+    ],
+)
+def test_a_family_history_on_one_line(letter: str, said: list[str]) -> None:
+    assert read(marked(letter)) == said
 
 
 def test_words_of_a_finding_are_no_triggers() -> None:

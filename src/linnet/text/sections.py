@@ -5,7 +5,8 @@ stands alone, or before a colon or dash; before a colon also behind a full stop,
 section ends where the next heading or label stands, one of another person's findings or of the past also at a blank
 line behind its text: what such a section holds is judged by it, and a letter goes on with the patient of today, also
 in the middle of a line: *FHx: mother has gout. Presents today with rash.* Where a family history begins on the line of
-its heading, a sentence on a line of its own that names no relative ends it, too. Risks that a label in the middle of an
+its heading, a sentence on a line of its own that names no relative ends it, too, and what says that there is nothing
+ends each of these at once: *FH: nil of note. Seizures since age 2*. Risks that a label in the middle of an
 item of a list opens (*2. Nerve block. Risks: infection*) end with the item, and a consent ends with its line.
 """
 
@@ -17,7 +18,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from linnet.text.triggers import words_of
+from linnet.text.sentences import split_sentences
+from linnet.text.triggers import are_names, cut, lower, words_of
 from linnet.text.wordlists import rows
 
 __all__ = ["Section", "find_sections"]
@@ -70,6 +72,20 @@ TURNS: Final = {
     "": re.compile(rf"[.;!?\n]\s*(?={TODAY})", re.IGNORECASE),
 }
 STOP: Final = re.compile(r"[.;\n]")
+# That there is nothing to tell: behind it a section ends, unless another denial follows.
+NONE: Final = (
+    r"(?:nil|none|nothing)(?: (?:(?:of|to) (?:note|relevance)|known|relevant|significant|reported|noted))?"
+    r"|no(?:t|ne)? (?:known|relevant|significant|notable)(?: (?:family |medical |past )?history)?"
+    r"|keine?(?: (?:bekannt|relevanten|angaben?|besonderheiten|auffälligkeiten|vorerkrankungen))*|nihil|leer"
+    r"|nichts(?: (?:bekannt(?:es)?|auffälliges|besonderes|relevantes))?|nicht (?:bekannt|erhebbar|eruierbar)|unbekannt"
+)
+NORMAL: Final = (  # of the patient's own past more may follow
+    r"un(?:remarkable|known)|non-?contributory|negative?|neg|normal|n/a|unauffällig|blande"
+    r"|ohne (?:besonderheiten|(?:pathologischen )?befund)"
+)
+NOTHING: Final = re.compile(
+    rf"\s*(?:{NONE}|(?P<normal>{NORMAL}))[ \t]*[.;\r\n]\s*(?!(?:no|nil|not|nobody|kein\w*)\b)(?=\w)", re.IGNORECASE
+)
 
 
 class Section(NamedTuple):
@@ -94,20 +110,27 @@ def find_sections(text: str) -> list[Section]:
     ends = [label.start(1) for label in labels if label[2]]  # where a label with a colon stands
     sections = []
     for place, (match, kind) in enumerate(found):
-        body = match.end()
         end = found[place + 1][0].start(1) if place + 1 < len(found) else len(text)
         if kind in SHORT:
-            at = bisect.bisect_left(ends, body)
-            end = min([end, *ends[at : at + 1]])
-            first = SIGN.search(text, body, end)
-            blank = BLANK.search(text, first.end(), end) if first else None
-            end = blank.end() if blank else end
-            end = _end_of_relatives(text, body, end) if kind in RELATIVES else end
-            end = _turn(text, body, end, kind)
-            end = _end_of_item(text, match, end) if kind in ITEMS else end
-            end = _end_of_line(text, body, end) if kind == "consent" else end
-        sections.append(Section(kind, match.start(1), body, end))
+            at = bisect.bisect_left(ends, match.end())
+            end = _end(text, match, kind, min([end, *ends[at : at + 1]]))
+        sections.append(Section(kind, match.start(1), match.end(), end))
     return sections
+
+
+def _end(text: str, label: re.Match[str], kind: str, end: int) -> int:
+    """Return where a section ends of which the next heading or label, or the end of the text, stands at `end`."""
+    body = label.end()
+    first = SIGN.search(text, body, end)
+    blank = BLANK.search(text, first.end(), end) if first else None
+    end = blank.end() if blank else end
+    nothing = NOTHING.match(text, body, end)
+    if nothing and (kind in RELATIVES or not nothing["normal"]):
+        return nothing.end()
+    end = _end_of_relatives(text, label.start(1), body, end) if kind in RELATIVES else end
+    end = _turn(text, body, end, kind)
+    end = _end_of_item(text, label, end) if kind in ITEMS else end
+    return _end_of_line(text, body, end) if kind == "consent" else end
 
 
 def _turn(text: str, body: int, end: int, kind: str) -> int:
@@ -115,20 +138,41 @@ def _turn(text: str, body: int, end: int, kind: str) -> int:
     for match in TURNS.get("family" if kind in RELATIVES else kind, TURNS[""]).finditer(text, body, end):
         stop = STOP.search(text, match.end(), end)
         sentence = text[match.end() : stop.start() if stop else end]
-        if kind not in RELATIVES or words_of("relative").isdisjoint(WORD.findall(sentence.lower())):
+        if kind not in RELATIVES or not _names_relative(sentence):
             return match.end()
     return end
 
 
-def _end_of_relatives(text: str, body: int, end: int) -> int:
-    """Return where a family history that begins on the line of its heading ends: before a sentence of no relative."""
-    line = text.find("\n", body, end)
-    while line > 0 and text[body:line].rstrip().endswith("."):
-        following = text[line + 1 : end].split("\n", 1)[0]
-        if words_of("relative").isdisjoint(WORD.findall(following.lower())):
+def _end_of_relatives(text: str, heading: int, body: int, end: int) -> int:
+    """Return where a family history that begins on the line of its heading ends: before a sentence of no relative.
+
+    Behind a line without a full stop that is a line that says more than a name; in a list of relatives' diseases
+    without the relatives nobody can tell.
+    """
+    line, begins = text.find("\n", body, end), body
+    borders = {heading + start for start, _ in split_sentences(text[heading:end])} if line >= 0 else set()
+    while line >= 0 and (above := text[begins:line].rstrip()):
+        following = text.find("\n", line + 1, end)
+        below = text[line + 1 : following if following >= 0 else end]
+        stopped = above.endswith(".")
+        if not (stopped or _is_new(above, below, line + 1 + len(below) - len(below.lstrip()) in borders)):
+            break
+        if not _names_relative(below) and (stopped or (_names_relative(above) and not _is_list(below))):
             return line + 1
-        line = text.find("\n", line + 1, end)
+        begins, line = line + 1, following
     return end
+
+
+def _is_new(above: str, below: str, border: bool) -> bool:
+    return border and above[-1] != "," and not below.lstrip()[:1].islower()
+
+
+def _names_relative(line: str) -> bool:
+    return not words_of("relative").isdisjoint(WORD.findall(line.lower()))
+
+
+def _is_list(line: str) -> bool:
+    return are_names(cut(lower(line), 0, len(line)))
 
 
 def _end_of_line(text: str, body: int, end: int) -> int:
