@@ -688,6 +688,27 @@ def test_a_minus_at_the_end_of_a_line_may_be_a_dash(newline: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("letter", "said"),
+    [
+        ("Family\u00a0history: [migraine]", "family"),
+        ("Fever\u00a0?[sepsis]", "uncertain"),
+        ("-\u00a0?\u00a0[OSA]", "uncertain"),
+        ("Kei\u00adne [Ataxie]", "negated"),
+        ("He de\u00adnies [sei\u00adzures]", "negated"),
+        ("[Krampfanfa\u0308lle] sind mo\u0308glich", "uncertain"),
+    ],
+)
+def test_signs_that_nobody_sees(letter: str, said: str) -> None:
+    assert read(marked(letter)) == [said]
+
+
+def test_sections_of_a_text_with_signs_that_nobody_sees_are_where_they_stand() -> None:
+    doc = marked("HIS\u00adTORY\n[Fits].\n\nPlan: EEG.")
+    [out] = Context()(Sentences()([doc]))
+    assert [doc.text[one.start : one.end] for one in out.passages] == ["HIS\u00adTORY\nFits.\n\n", "Plan: EEG."]
+
+
 def test_a_list_below_its_first_line() -> None:
     assert read(marked("There is no evidence of:\n- [fever]\n- [rash]\nPlan: rest, [cough] syrup")) == [
         "negated",

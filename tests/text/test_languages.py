@@ -6,7 +6,7 @@ import pytest
 
 from linnet.errors import DataError
 from linnet.text import variants
-from linnet.text.languages import ENGLISH, LANGUAGES, Language, language_of
+from linnet.text.languages import ENGLISH, LANGUAGES, Language, is_german, language_of
 from linnet.text.tokens import form
 
 
@@ -93,3 +93,8 @@ def test_unknown_language() -> None:
     assert language_of("de") is LANGUAGES["de"]
     with pytest.raises(DataError, match="language is 'german', expected en, de, fr, es or nothing"):
         language_of("german")
+
+
+@pytest.mark.parametrize("text", ["Kra\u0308mpfe, Hypotonie", "Kei\u00adne Ataxie", "ke\u200bine Ataxie"])
+def test_german_with_signs_that_nobody_sees(text: str) -> None:
+    assert is_german(text)

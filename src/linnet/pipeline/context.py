@@ -22,6 +22,7 @@ from linnet.frozen import changed
 from linnet.pipeline.allow import Allow
 from linnet.pipeline.component import require
 from linnet.pipeline.pipeline import Stage
+from linnet.text.plain import plain_document
 from linnet.text.proper_names import names_something_else
 from linnet.text.scopes import Scope, find_scopes
 from linnet.text.sections import Section, find_sections
@@ -106,18 +107,22 @@ class Context(Stage):
     def _document(self, doc: Document) -> Document:
         if not any(mention.source == "pred" for mention in doc.mentions or ()):
             return doc
-        sections = find_sections(doc.text)
-        reader = _Reader(doc, sections)
-        read = (one if one.source != "pred" else self._read(one, reader) for one in doc.mentions or ())
+        seen, form = plain_document(doc)
+        sections = find_sections(seen.text)
+        reader = _Reader(seen, sections)
+        pairs = zip(doc.mentions or (), seen.mentions or (), strict=True)
+        read = (one if one.source != "pred" else self._read(one, as_seen, reader) for one, as_seen in pairs)
         mentions = tuple(one for one in read if one is not None)
+        if form:
+            sections = [one._replace(start=form.origin(one.start), end=form.origin(one.end)) for one in sections]
         passages = doc.passages or tuple(Passage(one.start, one.end, one.kind) for one in sections)
         return changed(doc, mentions=mentions, passages=passages)
 
-    def _read(self, mention: Mention, reader: _Reader) -> Mention | None:
-        """Return a mention with its assertion, or None if it is dropped."""
-        if self.headings == "drop" and reader.is_heading(mention):
+    def _read(self, mention: Mention, seen: Mention, reader: _Reader) -> Mention | None:
+        """Return a mention with its assertion, or None if it is dropped; `seen` is the same in the plain text."""
+        if self.headings == "drop" and reader.is_heading(seen):
             return None
-        kinds = reader.read(mention)
+        kinds = reader.read(seen)
         assertion = next((kind for kind in FIRST if kind in kinds), "affirmed")
         if self.only and assertion not in self.only:
             return None

@@ -22,6 +22,7 @@ from typing import Final
 from linnet.errors import DataError, did_you_mean
 from linnet.text import tokens, variants
 from linnet.text.normalise import APOSTROPHES
+from linnet.text.plain import plain
 from linnet.text.wordlists import listed, rows
 
 __all__ = ["ENGLISH", "LANGUAGES", "Language", "english_lead", "is_german", "language_of"]
@@ -153,6 +154,7 @@ def is_german(text: str) -> bool:
     >>> is_german("langes flaches Philtrum"), is_german("spots, multiple Injuries")
     (True, False)
     """
+    text = plain(text)
     if any(hint in text for hint in GERMAN_HINTS) and len(set(GERMAN.findall(text))) >= GERMAN_LEAST:
         return True
     return len(text) <= BRIEF and (

@@ -186,7 +186,7 @@ def _is_boundary(text: str, first: int, stop: int, resume: int) -> bool:
     if sign == ".":
         return _is_full_stop(text, first, stop, resume, word=word, begins=begins)
     # "? seizures" is a clinician's question mark: it stands before what is in question.
-    return begins and stop > first and text[stop - 1] not in " \t("
+    return begins and stop > first and not (text[stop - 1].isspace() or text[stop - 1] == "(")
 
 
 def _is_full_stop(text: str, first: int, stop: int, resume: int, *, word: str, begins: bool) -> bool:
