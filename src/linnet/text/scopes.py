@@ -8,7 +8,7 @@ trigger, and commas as far as its reach says.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from linnet.text.speakers import without_speakers
@@ -73,6 +73,11 @@ def find_scopes(text: str, start: int, end: int, is_taken: Taken, meant: Mapping
     return _Reaches(words, where, list(without_speakers(found, words, meant, text, where)), is_taken).all()
 
 
+def _begins(found: Iterable[Found], reach: str) -> set[int]:
+    """Return where triggers of a reach begin."""
+    return {one.first for one in found if one.trigger.reach == reach}
+
+
 class _Reaches:
     """The reaches of the triggers of one sentence."""
 
@@ -82,9 +87,9 @@ class _Reaches:
         self._words, self._where, self._found, self._is_taken = words, where, found, is_taken
         stops = [one for one in found if one.trigger.kind == "stop"]
         self._stops = {one.first for one in stops}
-        self._walls = {one.first for one in stops if one.trigger.reach != "clause"}
-        self._turns = {one.first for one in stops if one.trigger.reach == "sentence"}
-        self._verbs = {one.first for one in stops if words[one.first] in AND}
+        self._turns = _begins(stops, "sentence")
+        self._walls = self._turns | _begins(stops, "list")
+        self._verbs = {at for at in self._stops if words[at] in AND}
         self._polar = {one.first: one.last for one in found if one.trigger.kind in POLAR and self._holds(one)}
         self._ends = set(self._polar.values())
         denials = [one for one in found if one.trigger.kind == "negated" and one.trigger.direction != "backward"]
