@@ -21,6 +21,7 @@ TEXTS = st.lists(SIGNS, max_size=30).map("".join)
         ("Kei\u00adne\u00a0Ataxie", "Keine Ataxie"),
         ("mo\u0308glich\u202f5", "möglich 5"),
         ("a\u00ad\u00ad\u200bb", "ab"),
+        ("mo\u00ad\u0308glich", "möglich"),
         ("x\u0308\u0300", unicodedata.normalize("NFC", "x\u0308\u0300")),
         ("Fieber, Müdigkeit", "Fieber, Müdigkeit"),
     ],
@@ -35,12 +36,11 @@ def test_places_go_there_and_back(text: str) -> None:
     places = [form.place(at) for at in range(len(text) + 1)]
     assert places == sorted(places)
     assert (places[0], places[-1]) == (0, len(form.text))
-    for at, sign in enumerate(form.text):
+    for at in range(len(form.text)):
         start, end = form.origin(at), form.origin(at + 1)
         assert form.place(start) == at
         assert start < end
-        assert text[start] == sign or sign not in text[start:end].strip("\u0308")
-    assert Plain.of(form.text).text == form.text
+    assert plain(form.text) == form.text
 
 
 def test_documents_keep_their_mentions_in_order() -> None:

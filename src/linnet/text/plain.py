@@ -22,7 +22,8 @@ __all__ = ["Plain", "plain", "plain_document"]
 BLANKS: Final = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 MARKS: Final = "\u0300-\u036f"
 ODD: Final = re.compile(f"[{BLANKS}{MARKS}{INVISIBLE}]")
-SEEN: Final = re.compile(rf"[{INVISIBLE}]+|[{BLANKS}]|\w[{MARKS}]+")
+SEEN: Final = re.compile(rf"[{INVISIBLE}]+|[{BLANKS}]|\w[{INVISIBLE}]*[{MARKS}][{MARKS}{INVISIBLE}]*")
+DELETE: Final = str.maketrans("", "", INVISIBLE)
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,7 @@ class Plain:
 
 
 def _seen(odd: str) -> str:
-    if odd[0] in INVISIBLE:
-        return ""
-    return unicodedata.normalize("NFC", odd) if len(odd) > 1 else " "
+    return " " if odd.isspace() else unicodedata.normalize("NFC", odd.translate(DELETE))
 
 
 def _translate(at: int, known: Sequence[int], wanted: Sequence[int]) -> int:
