@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linnet.arrays_file import ArraysWriter, Stored, replaced
+from linnet.arrays_file import ArraysWriter, Stored, open_arrays, replaced
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.home import hold
@@ -141,6 +141,42 @@ def test_layers_leave_the_file_as_it_is(kb: KnowledgeBase) -> None:
     kb = edited(kb, *(add(f"N:{n}", f"new {n}") for n in range(3)))
     layers = Lengths(kb).layers()
     assert (layers.added, layers.live, layers.base) == (None, None, wanted(kb))
+
+
+def test_layers_after_an_edit_that_was_undone(kb: KnowledgeBase) -> None:
+    Lengths(kb).layers()
+    kb = edited(kb, add("X:3", "third"))
+    assert seen(Lengths(kb).layers()) == wanted(kb)
+    before = kb.version
+    kb = edited(kb, lambda change: change.retire("X:7"))
+    kb = edited(kb, add("X:7"))
+    assert kb.version == before
+    assert seen(Lengths(kb).layers()) == wanted(kb)
+    assert sorted(READ) == ["fever 7", "heat" * 8], "X:7 alone is read"
+    kb = edited(kb, add("X:9", "ninth"))
+    assert seen(Lengths(kb).layers()) == wanted(kb)
+    assert sorted(READ) == sorted(["fever 9", "heat" * 10, "ninth"])
+
+
+def test_layers_that_do_not_say_what_they_are_of_are_made_anew(kb: KnowledgeBase) -> None:
+    Lengths(kb).layers()
+    kb = edited(kb, add("X:3", "third"))
+    file = Lengths(kb)
+    file.layers()
+    beside = file.path.with_name(f"{file.path.name}.edits")
+    stored = open_arrays(beside, file.MAGIC, names=file.ARRAYS)
+    assert stored is not None
+
+    def write_as_before(target: Any) -> None:
+        writer = ArraysWriter(target, file.MAGIC)
+        for name in file.ARRAYS:
+            writer.put(name, stored.arrays[name])
+        writer.finish({key: value for key, value in stored.header.items() if key != "arrays"})
+
+    replaced(beside, write_as_before)
+    READ.clear()
+    assert seen(Lengths(kb).layers()) == wanted(kb)
+    assert sorted(READ) == sorted(["fever 3", "heat" * 4, "third"])
 
 
 def test_layers_over_a_file_that_stands_elsewhere(kb: KnowledgeBase, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 Rows = npt.NDArray[np.int64]
 
+COVERED = "covered"  # the array of the concepts that a second file is of, those without rows too
 POLL = 0.2  # seconds between two looks whether another process is done
 
 
@@ -68,6 +69,11 @@ class _File(NamedTuple, Generic[T]):
     def version(self) -> str:
         """Of the knowledge base it was made of."""
         return str(self.stored.header["about"]["kb"])
+
+    @property
+    def covered(self) -> Rows:
+        """The concepts that a second file is of, ascending; none of one that does not say."""
+        return self.stored.arrays.get(COVERED, np.empty(0, np.int32)).astype(np.int64)
 
 
 class SideFile(ABC, Generic[T]):
@@ -170,10 +176,14 @@ class SideFile(ABC, Generic[T]):
 
         def make(found: _File[T] | None) -> _File[T]:
             earlier, fresh = self._earlier(found, among)
-            return kept(path, lambda file: self._write(file, fresh, earlier, more), what=self.WHAT)
+            return kept(path, lambda file: self._write(file, fresh, earlier, more, among), what=self.WHAT)
+
+        def fits(one: _File[T]) -> bool:
+            # edits that are undone bring a version back, but what has changed since another one has become more
+            return one.version == version and (among is None or np.array_equal(one.covered, among))
 
         version = self.kb.version
-        return build_once(path, found, lambda: self._open(path, **more), make, fits=lambda one: one.version == version)
+        return build_once(path, found, lambda: self._open(path, **more), make, fits=fits)
 
     def _open(self, path: Path, **more: str) -> _File[T] | None:
         """Return a file of whatever version; None if there is none that was made of the same."""
@@ -208,15 +218,22 @@ class SideFile(ABC, Generic[T]):
         stay = ~np.isin(concepts, changed)
         if among is not None:
             # concepts that are no longer among them are again what they were when the other file was made
-            stay &= np.isin(concepts, among)
-            changed = np.intersect1d(changed, among)
+            stay &= np.isin(concepts, np.intersect1d(among, found.covered))
+            changed = np.union1d(np.intersect1d(changed, among), np.setdiff1d(among, found.covered))
         return Earlier(found.content, stay), changed.tolist()
 
     def _write(
-        self, file: IO[bytes], concepts: Sequence[int] | None, earlier: Earlier[T] | None, more: Mapping[str, str]
+        self,
+        file: IO[bytes],
+        concepts: Sequence[int] | None,
+        earlier: Earlier[T] | None,
+        more: Mapping[str, str],
+        covered: Rows | None = None,
     ) -> _File[T]:
         writer = ArraysWriter(file, self.MAGIC)
         told = self.write(writer, concepts, earlier)
+        if covered is not None:
+            writer.put(COVERED, covered.astype(np.int32))
         stored = writer.finish({**told, "about": {**self.about, **more, "kb": self.kb.version}})
         return _File(stored, self.read(stored))
 
