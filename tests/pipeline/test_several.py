@@ -12,7 +12,7 @@ import linnet
 from linnet.codec import dumps, loads
 from linnet.data import Candidates, Concept, Document, Mention, Name, Span
 from linnet.detect.dictionary import Dictionary
-from linnet.errors import PipelineError, UnknownConceptError
+from linnet.errors import KnowledgeBaseError, PipelineError, UnknownConceptError
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.kb.terminologies import Terminologies
@@ -87,6 +87,26 @@ def test_conditions_hold_where_they_are_known(kb: KnowledgeBase, drugs: Knowledg
     assert {id for _, _, ids in only for id in ids or ()} == {"HP:0001250", "RXNORM:8134"}
     inner = several(linker(kb, under=["HP:0001250"]), linker(drugs))
     assert {name for surface, name, _ in rows(inner(TEXT)) if surface == "ASD"} == set(), "conditions of its own"
+
+
+@pytest.mark.parametrize(
+    ("allow", "said"),
+    [
+        (Allow(types=("Durg",)), r"allow\.types: .*has no semantic type 'Durg'; did you mean 'Drug'"),
+        (Allow(ids=("HP:0001250", "HP:1")), r"allow\.ids: .*has no concept 'HP:1'"),
+        (Allow(types=("Drug",), also=(Allow(under=("HP:1",)),)), r"allow\.under: .*has no concept 'HP:1'"),
+    ],
+)
+def test_a_condition_that_none_knows_is_an_error(
+    kb: KnowledgeBase, drugs: KnowledgeBase, allow: Allow, said: str
+) -> None:
+    with pytest.raises(KnowledgeBaseError, match=said):
+        several(linker(kb), linker(drugs))(TEXT, allow=allow)
+
+
+@pytest.mark.parametrize("allow", [Allow(types=()), Allow(ids=()), Allow(under=()), Allow(also=(Allow(ids=()),))])
+def test_an_empty_condition_allows_nothing_in_any(kb: KnowledgeBase, drugs: KnowledgeBase, allow: Allow) -> None:
+    assert rows(several(linker(kb), linker(drugs))(TEXT, allow=allow)) == []
 
 
 def test_sentences_and_abbreviations_are_found_once(kb: KnowledgeBase, drugs: KnowledgeBase) -> None:

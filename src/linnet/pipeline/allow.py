@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import reprlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,7 @@ class Allow:
 
     def problems(self, kb: KnowledgeBase | Terminologies) -> Iterator[str]:
         """Yield what the conditions name that a knowledge base lacks, a line for each kind: ``types: …``."""
-        known = kb.types()
+        known = kb.types() if self.types else {}
         for name in (name for name in self.types or () if name not in known):
             there = did_you_mean(name, known) or f"; it has {', '.join(known) or 'none'}"
             yield f"types: {kb.path.name} has no semantic type {name!r}{there}"
@@ -67,17 +67,22 @@ class Allow:
     def known_to(self, kb: KnowledgeBase) -> Allow:
         """Return what these conditions mean for one of several terminologies.
 
-        A type or id that it lacks is none of its business, and a condition that names nothing it has is none.
+        A type or id that it lacks is none of its business, and a condition that names nothing it has is none; one that
+        is empty allows nothing here, either.
         """
-        types = kb.types()
+        types = kb.types() if self.types else {}
         return replace(
             self,
-            types=tuple(name for name in self.types or () if name in types) or None,
-            ids=tuple(id for id in self.ids or () if id in kb) or None,
-            under=tuple(id for id in self.under or () if id in kb) or None,
+            types=_known(self.types, types),
+            ids=_known(self.ids, kb),
+            under=_known(self.under, kb),
             by_type=tuple((kind, allow.known_to(kb)) for kind, allow in self.by_type),
             also=tuple(other.known_to(kb) for other in self.also),
         )
+
+
+def _known(names: tuple[str, ...] | None, held: KnowledgeBase | Mapping[str, int]) -> tuple[str, ...] | None:
+    return tuple(name for name in names if name in held) or None if names else names
 
 
 @functools.lru_cache(maxsize=32)

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from linnet.corpora.names import Remembering
 from linnet.data import Candidates, Document, Mention, Span, by_position, mention_id
-from linnet.errors import PipelineError
+from linnet.errors import KnowledgeBaseError, PipelineError
 from linnet.kb import KnowledgeBase
 from linnet.kb.terminologies import Terminologies
 from linnet.pipeline.allow import Allow
@@ -51,7 +51,7 @@ class Several(Stage):
 
     Mentions of people go to the terminology that they name, or whose concepts they have; those without concepts are
     linked by every pipeline that links given mentions. A condition of `Allow` holds for the terminologies that know
-    what it names.
+    what it names; one of them must.
 
     Args:
         of: the pipelines; the names of their knowledge bases tell their mentions apart.
@@ -97,8 +97,14 @@ class Several(Stage):
         return replace(self, of=[one.rebound(kb) if its else one for one, its in zip(self.of, mine, strict=True)])
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
-        """Return `docs` with the mentions of every terminology."""
+        """Return `docs` with the mentions of every terminology.
+
+        Raises:
+            KnowledgeBaseError: `allow` names what none of them has.
+        """
         require(self, docs)
+        if problem := next(allow.problems(self.terminologies), None) if allow else None:
+            raise KnowledgeBaseError(f"allow.{problem}")
         found: list[list[Mention]] = [[] for _ in docs]
         notes: list[dict[str, Any]] = [dict(doc.meta) for doc in docs]
         passages = [doc.passages for doc in docs]
