@@ -168,14 +168,29 @@ def test_what_cannot_stand_side_by_side_is_refused(kb: KnowledgeBase, drugs: Kno
 
 def test_an_edited_knowledge_base_is_taken_by_its_own_pipeline(drugs: KnowledgeBase, tmp_path: Path) -> None:
     signs = build([Concept("HP:1", (Name("Ache"),))], tmp_path / "signs.kb")
+    held = Allow(ids=("HP:1", "RXNORM:8134"))
     link = several(linker(signs), linker(drugs))
+    limited = Pipeline(link, allow=held)
     with KnowledgeBase.edit(signs.path) as edit:
         edit.add(Concept("HP:2", (Name("Itch"),)))
-    again = link.parts[0].rebound(KnowledgeBase.open(signs.path))  # type: ignore[attr-defined]
-    assert rows(Pipeline(again)("Itch, phenobarbital.")) == [
+    signs = KnowledgeBase.open(signs.path)
+    link, limited = link.rebound(signs), limited.rebound(signs)
+    docs = link("Itch, ache, phenobarbital.")
+    assert rows(docs) == [
         ("Itch", "signs", ("HP:2",)),
+        ("ache", "signs", ("HP:1",)),
         ("phenobarbital", "drugs", ("RXNORM:8134",)),
     ]
+    assert [link.names(mention) for mention in docs[0].mentions or ()] == [("Itch",), ("Ache",), ("Phenobarbital",)]
+    assert isinstance(link.concepts, Terminologies)
+    assert (limited.allow, rows(limited("Itch, ache, phenobarbital."))) == (held, rows(docs)[1:])
+    with KnowledgeBase.edit(signs.path) as edit:
+        edit.retire("HP:1")
+    with pytest.raises(KnowledgeBaseError, match=r"allow\.ids: signs\.kb and drugs\.kb has no concept 'HP:1'"):
+        limited.rebound(KnowledgeBase.open(signs.path))
+    other = build([Concept("X:1", (Name("Gout"),))], tmp_path / "other.kb")
+    with pytest.raises(KnowledgeBaseError, match=r"other\.kb .* is none of signs\.kb and drugs\.kb with edits"):
+        link.rebound(other)
 
 
 def test_terminologies_asked_as_one(kb: KnowledgeBase, drugs: KnowledgeBase) -> None:

@@ -285,10 +285,12 @@ class Pipeline(Stage):
             KnowledgeBaseError: `kb` is another one, or lacks what something was learned of, or what ``allow`` names.
         """
         self.require_edited(kb)
-        if problems := list(self.allow.problems(kb)) if self.allow else []:
-            raise KnowledgeBaseError(f"allow.{problems[0]}")
         parts = (part.rebound(kb) if isinstance(part, Learner) else part for part in self.parts)
-        made = Pipeline(*parts, name=self.name, kb=kb, allow=self.allow)
+        own = None if self.kb is None else kb  # one of several terminologies is on none of its own
+        made = Pipeline(*parts, name=self.name, kb=own, allow=self.allow)
+        held = made.concepts
+        if made.allow and held is not None and (problem := next(made.allow.problems(held), None)):
+            raise KnowledgeBaseError(f"allow.{problem}")
         made.seen = self.seen
         return made
 

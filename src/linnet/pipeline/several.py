@@ -92,8 +92,17 @@ class Several(Stage):
         return frozenset.intersection(*(one.gives for one in self.of))
 
     def rebound(self, kb: KnowledgeBase) -> Self:
-        """Return the same with the pipelines of which `kb` is the edited knowledge base on that."""
-        mine = (one.kb is not None and kb.comes_from(one.kb.version) for one in self.of)
+        """Return the same with the pipelines of which `kb` is the edited knowledge base on that.
+
+        Raises:
+            KnowledgeBaseError: it is that of none.
+        """
+        mine = [one.kb is not None and kb.comes_from(one.kb.version) for one in self.of]
+        if not any(mine):
+            raise KnowledgeBaseError(
+                f"{kb.path} (version {kb.version}) is none of {self.terminologies.path} with edits: "
+                "load the pipelines with it"
+            )
         return replace(self, of=[one.rebound(kb) if its else one for one, its in zip(self.of, mine, strict=True)])
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
