@@ -328,6 +328,7 @@ def test_meaning_needs_vectors_that_are_there(hearts: KnowledgeBase, tmp_path: P
     found_rows = search(hearts, Search(text="heart attack"), Sources(nearest=nearest))
     assert [hit.tier for hit in found_rows][-1] in LATE
     assert list(nearest("heart attack", 1)) == [(0, 0)]
+    assert list(nearest("\u200b", 1)) == []
 
 
 def test_a_model_that_learned_from_peers_gives_no_hints(desk: Desk) -> None:

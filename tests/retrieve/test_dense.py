@@ -27,6 +27,7 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.kb.edit import edit
 from linnet.pipeline import Abbreviations, Allow, Pipeline, Sentences
+from linnet.pipeline.aliases import Aliases
 from linnet.recipes import config, saving
 from linnet.retrieve import dense_training
 from linnet.retrieve.dense import Dense, DenseArgs
@@ -139,10 +140,24 @@ def test_it_can_be_sent_to_another_process(dense: Dense) -> None:
 
 
 def test_texts_of_any_kind_are_read(dense: Dense) -> None:
-    for text in ("\0", "\ud800", "癫痫", "😀", "β", "x" * 3000):
+    for text in ("\ud800", "癫痫", "😀", "β", "x" * 3000):
         doc = Document("d", text, mentions=(Mention(0, len(text)),), sentences=(), abbreviations=())
         [[found]] = dense.retrieve([doc]) if len(text) < 99 else [[dense.retrieve(notes(1))[0][0]]]
         assert len(found) == 4
+
+
+def test_nothing_is_near_a_mention_without_word_pieces(dense: Dense) -> None:
+    blanks = ("\0", " ", "\u200b", "\ufe0f")
+    docs = [
+        Document(
+            repr(text), f"fit {text} fever", mentions=(Mention(0, 3), Mention(4, 5)), sentences=(), abbreviations=()
+        )
+        for text in blanks
+    ]
+    for learned in (Aliases.none(), Aliases.of(notes(3), dense.kb)):
+        dense.learned = learned
+        for some, none in dense.retrieve(docs):
+            assert (len(some), len(none), none.kb) == (4, 0, dense.kb.version)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,9 @@ class _Nearest:
         self._part, self._names = part, part.names_index
 
     def __call__(self, text: str, count: int) -> Iterable[tuple[int, int]]:
-        """Return the rows of the nearest concepts and of their names."""
-        [found] = self._names.search(self._part.encode_names([text]), count)
+        """Return the rows of the nearest concepts and of their names; nothing is near a text without word pieces."""
+        vectors = self._part.encode_names([text])
+        if not vectors.any():
+            return []
+        [found] = self._names.search(vectors, count)
         return list(zip(found.rows.tolist(), found.names.tolist(), strict=True))

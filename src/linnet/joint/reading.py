@@ -206,9 +206,7 @@ class JointNetwork(NameSearcher[Network], Joint):
             return []
         vectors = self.mention_vectors(doc, text, said, [mention.spans for mention in mentions])
         masks = {types: allow.mask(self.kb, types) if allow else None for types in {m.types for m in mentions}}
-        found = self.search(vectors, self.k, [masks[mention.types] for mention in mentions])
-        nothing = Candidates.none(self.kb.version)  # for a mention of control characters, say
-        return [one if vector.any() else nothing for one, vector in zip(found, vectors, strict=True)]
+        return self.search(vectors, self.k, [masks[mention.types] for mention in mentions])
 
     # --- learning ----------------------------------------------------------------------------------------------------
 

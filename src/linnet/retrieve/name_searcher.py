@@ -123,13 +123,19 @@ class NameSearcher(NetworkComponent[Network]):
     # --- looking up --------------------------------------------------------------------------------------------------
 
     def search(self, vectors: Floats, k: int, masks: Sequence[Mask | None] | None = None) -> list[Candidates]:
-        """Return the nearest concepts of vectors of mentions (mentions, d), by names and by aliases."""
-        found = self.names_index.search(vectors, k, masks)
+        """Return the nearest concepts of vectors of mentions (mentions, d), by names and by aliases.
+
+        Nothing is near a vector of zeros, that of a mention without word pieces: it has no candidates.
+        """
+        names = self.names_index.search(vectors, k, masks)
         version = self.kb.version
-        if not (self.aliases and len(self.learned)):
-            return [Candidates(rows, scores, names=names, kb=version) for rows, scores, names in found]
-        by_alias = self.alias_index.search(vectors, k, masks)
-        return [_merged(ours, theirs, k, version) for ours, theirs in zip(found, by_alias, strict=True)]
+        if self.aliases and len(self.learned):
+            by_alias = self.alias_index.search(vectors, k, masks)
+            found = [_merged(ours, theirs, k, version) for ours, theirs in zip(names, by_alias, strict=True)]
+        else:
+            found = [Candidates(one.rows, one.scores, names=one.names, kb=version) for one in names]
+        nothing = Candidates.none(version)
+        return [one if vector.any() else nothing for one, vector in zip(found, vectors, strict=True)]
 
     # --- learning and keeping ----------------------------------------------------------------------------------------
 
