@@ -192,6 +192,17 @@ def test_a_name_of_several_concepts_gives_all_of_them_or_the_one_with_the_fewest
     assert written == {(0, "fit"), (1, "fever"), (2, "cyst")}
 
 
+def test_concepts_of_one_name_come_by_row(bert: str, tmp_path: Path) -> None:
+    kb = build([Concept("X:0", (Name("fit"),)), Concept("X:1", (Name("fever"),))], tmp_path / "edited.kb")
+    with KnowledgeBase.edit(kb.path) as edit:
+        edit.replace(Concept("X:0", (Name("fever"),)))  # the last of all names
+    part = Generate(kb=KnowledgeBase.open(kb.path), encoder=bert)
+    for k, wanted in ((1, [0]), (2, [0, 1])):
+        part.k = k
+        [[found]] = part.retrieve(notes(1))
+        assert found.rows.tolist() == wanted
+
+
 def test_plain_names_are_read_and_written(bert: str, tmp_path: Path) -> None:
     kb = build([Concept("X:0", (Name("Cleft-Palate,"),)), Concept("X:1", (Name("+"),))], tmp_path / "plain.kb")
     part = Generate(kb=kb, encoder=bert, plain=True)

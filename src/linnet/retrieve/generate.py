@@ -313,7 +313,7 @@ class Generate(NetworkComponent["Seq2Seq"], ContextRetriever):
             )  # fmt: skip
 
     def _candidates(self, written: Sequence[Written], tree: Trie) -> Candidates:
-        """Return the concepts of names, by their best ones."""
+        """Return the concepts of names, by their best ones; those of one name, and other ties, by row."""
         best: dict[int, tuple[float, int]] = {}
         for one in written:
             rows, concepts = tree.named(one.state)
@@ -322,7 +322,7 @@ class Generate(NetworkComponent["Seq2Seq"], ContextRetriever):
                 rows, concepts = rows[kept : kept + 1], concepts[kept : kept + 1]
             for row, concept in zip(rows.tolist(), concepts.tolist(), strict=True):
                 best.setdefault(concept, (one.score, row))
-        order = list(best)[: self.k]
-        scores = np.exp(np.array([best[concept][0] for concept in order], np.float32))
-        names = np.array([best[concept][1] for concept in order], np.int32)
-        return Candidates(np.array(order, np.int32), scores, names=names, kb=self.kb.version)
+        scores = np.exp(np.array([score for score, _ in best.values()], np.float32))
+        names = np.array([row for _, row in best.values()], np.int32)
+        found = Candidates(np.array(list(best), np.int32), scores, names=names, kb=self.kb.version)
+        return found.sorted().top(self.k)
