@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 NOBODY = 65534
 TOOLS = ("hypothesis", "pytest", "pytest-xdist", "obonet")  # of the tests, where no network is installed
 VERSIONS = ("3.13", "3.12")
+WORKERS = "2"  # processes of each place: one would leave a core idle once lint is done
 # what is computed depends neither on user nor on language, time zone or width, and takes most of the time
 ROOMS = (
     "bench", "contract", "detect", "evaluate", "fit", "index", "joint", "nn", "pipeline", "rerank", "retrieve", "train",
@@ -56,7 +57,6 @@ class Place:
         variables: of its environment, beside the search path and a home.
         as_nobody: as another user, if this one may become another.
         other: run by another version of Python, without the extras.
-        workers: processes.
         without: files and folders of tests that are left out.
     """
 
@@ -65,7 +65,6 @@ class Place:
     variables: Mapping[str, str] = field(default_factory=dict)
     as_nobody: bool = False
     other: bool = False
-    workers: int = 2
     without: tuple[str, ...] = ()
 
 
@@ -75,7 +74,6 @@ PLACES = (
         "Größe 2/linnet",
         {"LANG": "C", "TZ": "Asia/Kolkata", "COLUMNS": "40", "OMP_NUM_THREADS": "1"},
         as_nobody=True,
-        workers=1,
         without=COMPUTED + SAME + other_tests(),
     ),
     Place(
@@ -113,7 +111,7 @@ def begin(place: Place, home: Path) -> tuple[subprocess.Popen[bytes], Path, floa
     }  # fmt: skip
     (home / "tmp").mkdir()
     (home / "tmp").chmod(0o1777)  # tests become another user for a moment
-    command = [str(found), "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-n", str(place.workers)]
+    command = [str(found), "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-n", WORKERS]
     command += ["--dist=worksteal", "--hypothesis-profile=elsewhere", *(f"--ignore={one}" for one in place.without)]
     user = None
     if place.as_nobody and os.geteuid() == 0:
