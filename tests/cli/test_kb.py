@@ -250,6 +250,7 @@ def test_codes_and_retired_concepts_are_found(run: Run, home: Path, tmp_path: Pa
     [told] = run("kb", "search", "apo", "l001", "--json").out.splitlines()[:1]
     assert json.loads(told) == {"id": "APO:L001", "name": "Old coxib", "retired": True, "successor": "APO:0950"}
     assert {"ATC:77", "APO:77"} <= set(run("kb", "search", "apo", "77").out.split())
+    assert run("kb", "info", "apo", "0402").out.startswith("APO:0402  ")
     for command in (("retire", "apo", "0402"), ("add", "apo", "--id", "0402", "--name", "Brufen")):
         assert "did you mean 'APO:0402'?" in run("kb", *command).err
     assert "did you mean" not in run("kb", "retire", "apo", "77").err  # two have it

@@ -101,6 +101,15 @@ def test_ids_without_their_prefix(tmp_path: Path) -> None:
             ask()
 
 
+def test_other_spellings_of_prefixes_and_addresses(tmp_path: Path) -> None:
+    concepts = [Concept("Orphanet:558", (Name("Marfan syndrome"),)), Concept("ORPHA:1", (Name("as it stands"),))]
+    kb = build([*concepts, Concept("HP:0001250", (Name("Seizure"),))], tmp_path / "kb.kb")
+    for text in ("ORPHA:558", "orphanet_558", "http://www.orpha.net/ORDO/Orphanet_558"):
+        assert (found(kb, text)[:1], kb.meant(text)) == (["Orphanet:558"], "Orphanet:558")
+    assert found(kb, "ORPHA:1")[:1] == ["ORPHA:1"]
+    assert kb.meant("http://purl.obolibrary.org/obo/HP_0001250") == "HP:0001250"
+
+
 def test_many_prefixes_cost_few_lookups(tmp_path: Path) -> None:
     concepts = [Concept(f"P{at:03}:00017", (Name(f"name {at}"),)) for at in range(PREFIXES + 5)]
     kb = build(concepts, tmp_path / "kb.kb")

@@ -15,7 +15,7 @@ from tests.growth import noted
 
 from linnet.data import Concept, Name
 from linnet.errors import FormatError, LinnetError, LinnetWarning
-from linnet.vocabularies.curies import curie
+from linnet.kb.curies import curie
 from linnet.vocabularies.hpo import hpo_path
 from linnet.vocabularies.obo import _Terms, read_obo, read_obo_header
 from linnet.vocabularies.obo_lines import plain, unescape

@@ -13,7 +13,7 @@ from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
-from linnet.vocabularies.curies import ADDRESSES, of_address
+from linnet.kb.curies import ADDRESSES, of_address
 from linnet.vocabularies.sssom import write_sssom
 
 HPO = {

@@ -46,9 +46,9 @@ def info(
     elif concept is None:
         (_print_json if as_json else _print)(base)
     elif as_json:
-        write_concepts([base[concept]], sys.stdout)
+        write_concepts([base[base.meant(concept) or concept]], sys.stdout)
     else:
-        _describe(base, concept)
+        _describe(base, base.meant(concept) or concept)
 
 
 def _print(base: KnowledgeBase) -> None:

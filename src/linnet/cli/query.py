@@ -19,11 +19,11 @@ from linnet.corpora.names import namer
 from linnet.data import ASSERTIONS
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
+from linnet.kb.curies import curie
 from linnet.kb.search import hint
 from linnet.kb.terminologies import Terminologies
 from linnet.recipes.config import open_kb
 from linnet.recipes.knowledge_bases import kb_of_version
-from linnet.vocabularies.curies import curie
 
 if TYPE_CHECKING:
     from linnet.scale.linked_query import Answer, Asked, Linked

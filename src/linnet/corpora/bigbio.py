@@ -31,8 +31,8 @@ from linnet.corpora.names import Remembering
 from linnet.corpora.sources import stem
 from linnet.data import Document, Mention, Passage, Rows, Span
 from linnet.errors import DataError, FormatError
+from linnet.kb.curies import curie
 from linnet.text.json_files import Node, dumps, loads, nodes
-from linnet.vocabularies.curies import curie
 
 __all__ = ["read", "write"]
 

@@ -42,9 +42,9 @@ from linnet.corpora.separated import number
 from linnet.corpora.sources import visible
 from linnet.data import Document, Mention, Span
 from linnet.errors import FormatError
+from linnet.kb.curies import of_address
 from linnet.text.files import read_text, shown
 from linnet.text.xml_files import elements
-from linnet.vocabularies.curies import of_address
 
 __all__ = ["read", "read_extended"]
 

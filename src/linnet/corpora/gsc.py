@@ -17,9 +17,9 @@ from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.plain_text import BREAKS, plain
 from linnet.data import Document, Mention, Span
 from linnet.errors import DataError, FormatError
+from linnet.kb.curies import curie
 from linnet.reporter import warn
 from linnet.text.files import open_text, shown
-from linnet.vocabularies.curies import curie
 
 __all__ = ["read", "write"]
 

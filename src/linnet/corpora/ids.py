@@ -34,7 +34,7 @@ from linnet.corpora.plain_text import BREAKING
 from linnet.data import JSON, FrozenDict
 from linnet.errors import DataError
 from linnet.frozen import EMPTY
-from linnet.vocabularies.curies import curie, known_form
+from linnet.kb.curies import curie, known_form
 
 __all__ = [
     "MISSING",

@@ -1,6 +1,6 @@
 """JSON Lines: Linnet's own format, one document a line, nothing lost (`linnet.codec`).
 
-Prefixes of concepts are read in the spelling that all readers give them (`linnet.vocabularies.curies`).
+Prefixes of concepts are read in the spelling that all readers give them (`linnet.kb.curies`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from linnet.corpora.names import Remembering
 from linnet.corpora.sources import sniff
 from linnet.data import Document, Mention, Rows
 from linnet.errors import DataError, FormatError
+from linnet.kb.curies import curie
 from linnet.reporter import warn
 from linnet.text.files import CHUNK, MAX_LINE, open_bytes, open_text, shown
 from linnet.text.json_files import spelled
 from linnet.text.raw_input import decode, refuse_binary
-from linnet.vocabularies.curies import curie
 
 __all__ = ["cut", "line", "read", "read_span", "write"]
 

@@ -3,7 +3,7 @@ r"""WebAnno TSV 3, the export of INCEpTION and WebAnno: a token a line, a column
 Annotations of span layers are gold mentions, but for those of layers that describe tokens (parts of speech, lemmas …).
 Their type is the feature ``value``, else the name of the layer. The feature ``identifier`` is the concept, and so is
 what begins with ``http``: addresses become CURIEs where it is known what they stand for
-(`linnet.vocabularies.curies`). Other features stay in ``meta``, the layer in ``meta["layer"]``. Layers that describe
+(`linnet.kb.curies`). Other features stay in ``meta``, the layer in ``meta["layer"]``. Layers that describe
 tokens, relations between spans, chains and slots are left out, annotations of no length too, with a warning.
 
 Offsets count UTF-16 units of the text, as Java does. Sentences are those of the file; what lies between them is a line

@@ -234,11 +234,15 @@ def hint(kb: Searched, id: str) -> str:
 def spellings(query: Lookup, text: str) -> list[str]:
     """Return what the id `text` may mean: hp:0000118, HP_0000118, HP0000118 and 0000118 are all HP:0000118.
 
-    To an id without a prefix each of the knowledge base's is given, as far as there are no more than `PREFIXES`.
+    Prefixes may be written otherwise, and addresses on the web be given (`linnet.kb.curies`). To an id without a prefix
+    each of the knowledge base's is given, as far as there are no more than `PREFIXES`.
     """
+    from linnet.kb.curies import curie  # noqa: PLC0415 - linking a text asks for no spellings
+
     text = text.strip()
     upper = text.upper()
     found = [text, CURIE.sub(r"\1:\2", upper), upper.replace("_", ":", 1)]
+    found += map(curie, (text, *found[1:]))
     if BARE.fullmatch(upper):
         found += [f"{prefix}:{upper}" for prefix in _prefixes(query)]
     return list(dict.fromkeys(found))

@@ -17,8 +17,8 @@ import numpy as np
 from linnet.errors import FormatError, LinnetError
 from linnet.home import check_output
 from linnet.kb import KnowledgeBase
+from linnet.kb.curies import curie
 from linnet.scale.linked_index import Shards, connected, literal, make_index, quoted, shards_of
-from linnet.vocabularies.curies import curie
 
 __all__ = ["WRITTEN", "Asked", "Linked", "ids_under"]
 

@@ -14,9 +14,9 @@ from typing import Any, TextIO
 
 from linnet.data import SCOPES, Concept, Name
 from linnet.errors import FormatError, did_you_mean
+from linnet.kb.curies import curie
 from linnet.strict_json import parse
 from linnet.text.files import open_text, shown
-from linnet.vocabularies.curies import curie
 
 __all__ = ["read_concepts", "write_concepts"]
 

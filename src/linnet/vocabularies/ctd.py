@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 from linnet.data import Concept, Name
 from linnet.errors import FormatError
+from linnet.kb.curies import curie
 from linnet.text.files import shown
-from linnet.vocabularies.curies import curie
 from linnet.vocabularies.malformed import Lines, Malformed, Oddities
 
 __all__ = ["read_ctd"]

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from linnet.data import Concept, Name
 from linnet.errors import FormatError
+from linnet.kb.curies import curie
 from linnet.text.files import open_text, shown
-from linnet.vocabularies.curies import curie
 from linnet.vocabularies.malformed import Malformed, Oddities
 
 __all__ = ["read_medic"]

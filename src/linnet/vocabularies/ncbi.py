@@ -19,8 +19,8 @@ from pathlib import Path
 
 from linnet.data import Concept, Name, Scope
 from linnet.errors import FormatError
+from linnet.kb.curies import curie
 from linnet.text.files import shown
-from linnet.vocabularies.curies import curie
 from linnet.vocabularies.release_rows import Groups, Layout, Numbers, ReleaseRows, Row, whole
 
 __all__ = ["read_ncbi_gene", "read_ncbi_taxonomy"]

@@ -6,7 +6,7 @@ How a file's facts become `Concept` records:
   synonym's type (``layperson``, ``abbreviation``) is the name's ``source``. A synonym that repeats a name with the
   same scope is left out.
 - ``is_a`` alone gives parents; targets that are not in the file are left out with a warning.
-- ``xref`` is kept up to the first blank; prefixes, of ids too, have the usual spelling (`linnet.vocabularies.curies`).
+- ``xref`` is kept up to the first blank; prefixes, of ids too, have the usual spelling (`linnet.kb.curies`).
 - ``alt_id`` gives a retired concept that leads to the term, unless a stanza has that id.
 - An obsolete term is retired: ``replaced_by`` is followed to a live term; without one, a live term that has the id as
   ``alt_id`` is its successor; ``consider`` is a suggestion for people and not used. It keeps names and definition.
@@ -21,9 +21,9 @@ from typing import Literal, TypeAlias
 
 from linnet.data import SCOPES, Concept, Name
 from linnet.errors import FormatError, LinnetError, did_you_mean
+from linnet.kb.curies import curie
 from linnet.kb.cycles import ends_of
 from linnet.text.files import shown
-from linnet.vocabularies.curies import curie
 from linnet.vocabularies.malformed import Oddities
 from linnet.vocabularies.obo_lines import OTHERS, Stanza, Value, first_word, plain, quoted, read_stanzas, synonym
 

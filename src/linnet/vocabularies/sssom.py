@@ -24,9 +24,9 @@ from typing import Any
 from linnet.data import Concept
 from linnet.errors import KnowledgeBaseError
 from linnet.kb import KnowledgeBase
+from linnet.kb.curies import ADDRESSES
 from linnet.reporter import warn
 from linnet.text.files import replacing
-from linnet.vocabularies.curies import ADDRESSES
 from linnet.vocabularies.stored import concepts_by_id
 
 __all__ = ["is_sssom", "write_sssom"]

@@ -38,12 +38,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 from linnet.data import SCOPES, Concept, Name
 from linnet.errors import FormatError, LinnetError, did_you_mean
+from linnet.kb.curies import curie
 from linnet.reporter import warn
 from linnet.strict_json import parse
 from linnet.text.cells import check_columns, column_places, csv_rows, delimiter_of, unquote_formula
 from linnet.text.files import shown
 from linnet.text.workbook import cell_text, column_names, is_workbook, sheet_rows
-from linnet.vocabularies.curies import curie
 from linnet.vocabularies.malformed import Lines, Malformed
 from linnet.vocabularies.table_doubts import Doubts
 

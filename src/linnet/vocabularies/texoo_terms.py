@@ -14,9 +14,9 @@ from typing import Any, TextIO
 
 from linnet.data import Concept, Name
 from linnet.errors import FormatError
+from linnet.kb.curies import curie, known_form
 from linnet.text.files import shown
 from linnet.text.json_files import Node, dumps, nodes
-from linnet.vocabularies.curies import curie, known_form
 
 __all__ = ["read_texoo", "write_texoo"]
 

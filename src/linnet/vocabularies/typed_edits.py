@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from linnet.data import Concept
 from linnet.errors import UnknownConceptError, did_you_mean
+from linnet.kb.curies import curie
 from linnet.kb.edit import Edit
 from linnet.reporter import warn
-from linnet.vocabularies.curies import curie
 
 __all__ = ["add_by_hand", "meant"]
 

@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 from linnet.data import Concept, Name, Scope
 from linnet.errors import FormatError, LinnetError, did_you_mean
+from linnet.kb.curies import curie
 from linnet.reporter import warn
-from linnet.vocabularies.curies import curie
 from linnet.vocabularies.release_rows import Groups, Numbers, ReleaseRows, Row
 from linnet.vocabularies.umls_files import LAYOUTS, MIRRORS, Hierarchy, cui, groups, number, release_file, row_counts
 

@@ -15,7 +15,7 @@ __all__ = ["ADDRESSES", "curie", "known_form", "of_address"]
 BEGIN = re.compile(r"https?://(?:www\.)?", re.IGNORECASE)
 OBO = re.compile(r"purl\.obolibrary\.org/obo/([A-Za-z]+)_(\w+)")
 REGISTRY = re.compile(r"(?:identifiers\.org|bioregistry\.io|n2t\.net)/([A-Za-z][\w.]*)[:/](.+)")
-_TABLE = rows("linnet.vocabularies", "prefixes.tsv")
+_TABLE = rows("linnet.kb", "prefixes.tsv")
 
 
 def _prefixes(kind: str) -> dict[str, str]:
@@ -67,7 +67,7 @@ def curie(id: str) -> str:
     """Return `id` with the preferred spelling of its prefix; ids without a known prefix stay as they are.
 
     A known prefix that stands twice, as registries have it, is taken once. An address on the web becomes the CURIE that
-    it stands for (`linnet.vocabularies.curies`).
+    it stands for (`linnet.kb.curies`).
 
     >>> curie("MSH:D006394"), curie("SNOMEDCT_2010_1_31:33176006"), curie("UMLS_CUI:C0018923"), curie("EFO:1")
     ('MESH:D006394', 'SNOMEDCT:33176006', 'UMLS:C0018923', 'EFO:1')

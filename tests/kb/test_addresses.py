@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from linnet.corpora.ids import to_curie
-from linnet.vocabularies.curies import of_address
+from linnet.kb.curies import of_address
 
 KNOWN = {
     "http://purl.obolibrary.org/obo/NCIT_C3262": "NCIT:C3262",
