@@ -62,7 +62,7 @@ $(VENV)/browser.stamp: $(VENV)/dev.stamp
 	@touch $@
 
 test-browser: $(VENV)/browser.stamp  ## the pages and the screens of the workbench, in Chromium; LINNET_SCREENSHOTS=FOLDER keeps pictures
-	@$(PYTEST) --numprocesses 3 tests/browser  # each waits for its server half of the time
+	@$(PYTEST) tests/browser
 
 test-elsewhere: $(VENV)/dev.stamp  ## in other folders, as another user, in another language, on another Python
 	@$(BIN)/python -m tests.elsewhere
