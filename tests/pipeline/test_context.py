@@ -14,6 +14,12 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+In his mother's presence he had a [seizure]. In the family meeting we discussed his [ataxia].
+Bei der Mutter ist eine Epilepsie bekannt, bei dem Patienten besteht eine [Ataxie].
+Bei der Mutter unauffälliger Befund, beim Kind [Ataxie].
+He was born to a mother with diabetes and developed [jaundice].
+He was born to a mother with diabetes, developed [jaundice].
+Infant of a mother with diabetes presented with [hypoglycaemia].
 Eine [Skoliose] liegt vor, vermutlich vor drei Jahren begonnen. [Ataxia] is present.
 Vorerkrankungen: Seit 2010 [Hypertonie], Pneumonie.
 Nach Angaben der Mutter seit gestern [Fieber].
@@ -287,6 +293,9 @@ Dad's film: he [stares].
 Nut allergy - rash, [wheeze] today.
 """,
     "negated": """
+Kein Erguss und eine [Fraktur] wurde nicht gesehen. Tumoren wurden nicht gesehen.
+Kein Erguss und ein [Tumor] wurde nicht gefunden. Ein [Tremor] zeigte sich nicht.
+[Metastasen] wurden nicht nachgewiesen.
 No surgery, [fever] or [cough].
 No [drug allergy]. No [insulin resistance].
 No [fever] requiring treatment. No specific [rash].
@@ -469,6 +478,8 @@ FH: mum gout. ?[gout]
 I thought of [angina], but it was not exertional.
 """,
     "family": """
+Seitens der Mutter [Diabetes], seitens des Vaters [Gicht]. Seitens der Mutter ist ein [Diabetes] bekannt.
+Bei der Mutter [Gicht], [Asthma] und [Migräne].
 Nach Angaben der Mutter leidet der Vater an [Epilepsie].
 Bei den Eltern [Epilepsie]. Von der Mutter ist eine [Gicht] bekannt.
 Der Mutter geht es gut, der Vater hat [Epilepsie]. [Gicht] der Mutter.
@@ -571,6 +582,7 @@ Lorazepam 1 mg for [seizures].
 Midazolam 5 mg for prolonged [fits].
 """,
     "historical": """
+Vorerkrankungen: Seit 20 Jahren Hypertonie, [Herzinfarkt] 2012, [Pneumonie].
 Vorerkrankungen: Seit 2010 Hypertonie, [Pneumonie].
 First child of healthy parents, [microcephaly] at birth.
 Die [Leistenhernie] bestand seit Jahren und wurde im Mai operiert.
@@ -737,6 +749,8 @@ def test_a_family_section_ends_where_the_letter_goes_on() -> None:
         ("FH: nil\n[Cough] and [fever].", ["affirmed"] * 2),
         ("FH nil\r\n[Cough] for 3 days.", ["affirmed"]),
         ("Familienanamnese: leer\n[Krampfanfälle] seit 2 Jahren.", ["affirmed"]),
+        # a long line may be wrapped
+        ("FA: Mutter litt an Hypertonie, der Vater an insulinpflichtigem und schwerem\n[Asthma] mit 30.", ["family"]),
         ("Family history:\nNil of note.\n[Seizures] since age 2.", ["affirmed"]),
         ("FHx: dad had [MI] at 50\n[Seizures] since age 2", ["family", "affirmed"]),
         ("FHx: dad had [MI] at 50\nMum [seizures] since age 2", ["family"] * 2),

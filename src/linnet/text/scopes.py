@@ -30,6 +30,8 @@ OPENS: Final = frozenset({";", ":", "-", "(", ","})
 ANYWHERE: Final = frozenset({"forward", "backward", "either"})
 FORWARD: Final = frozenset({"forward", "opening", "condition"})
 PAIR: Final = frozenset({"both", "beide", "beides"})
+AT_WHOM: Final = frozenset({"bei", "beim"})
+AGAIN: Final = frozenset({"presenting", "presents", "presented", "developed", "who"})  # behind a mother: the patient
 ARROWS: Final = frozenset("↑↓")
 # Sets of words that say, at the border of an item of a list, that it is no more what the list was said to be.
 OWN: Final = {"uncertain": ("known",), "historical": ("known", "chronic")}
@@ -114,8 +116,8 @@ class _Reaches:
                 one, direction = one._replace(trigger=one.trigger._replace(reach="list")), "forward"
             else:
                 direction = "forward" if self._is_followed(one.last) else "backward"
-        if direction == "backward" and one.trigger.kind == "family" and one.first == 0:  # *Bei der Mutter Gicht*
-            direction = "forward"
+        if direction == "backward" and one.trigger.kind == "family" and one.first == 0 and self._words[0] in AT_WHOM:
+            direction = "forward"  # *Bei der Mutter Gicht, beim Kind Ataxie*
         if direction in FORWARD:
             return self._over_list(one) if reach == "list" else [self._forward(one)]
         return list(self._backwards(one))
@@ -239,9 +241,9 @@ class _Reaches:
         for at in range(first, min(first + FARTHEST, len(self._words))):
             word = self._words[at]
             depth += (word == "(") - (word == ")")
-            if at in self._turns or word == ";" or depth < 0:
+            if at in self._turns or word == ";" or depth < 0 or (word in AT_WHOM and trigger.direction == "backward"):
                 return at
-            if trigger.reach == "clause" and at in self._verbs:
+            if trigger.reach == "clause" and (at in self._verbs or (at in self._walls and word in AGAIN)):
                 return at
             if trigger.reach not in ("sentence", "clause") and self._closes(at, first, trigger):
                 return at

@@ -38,6 +38,7 @@ SHORTHAND: Final = re.compile(r"[ \t]*(PMHx?|PSHx?|FHx|DHx?|HPC|HPI|ROS|O/E|OE|O
 INNER: Final = re.compile(r".*[.;] ([^.;:]+)()\.?:", re.DOTALL)
 ITEM: Final = re.compile(rf"\n(?=[ \t]*{BULLET})")
 LONGEST: Final = 48  # characters of a heading
+WRAPPED: Final = 60  # characters of a line from which on it may be wrapped
 SIGN: Final = re.compile(r"\S")
 WORD: Final = re.compile(r"\w+")
 BLANK: Final = re.compile(r"\n[ \t\r]*\n")
@@ -164,7 +165,7 @@ def _end_of_relatives(text: str, heading: int, body: int, end: int) -> int:
 
 
 def _is_new(above: str, below: str, border: bool) -> bool:
-    return border and above[-1] != "," and not below.lstrip()[:1].islower()
+    return border and len(above) < WRAPPED and above[-1] != "," and not below.lstrip()[:1].islower()
 
 
 def _names_relative(line: str) -> bool:
