@@ -17,6 +17,7 @@ EXPECTED = {
 In his mother's presence he had a [seizure]. In the family meeting we discussed his [ataxia].
 Bei der Mutter ist eine Epilepsie bekannt, bei dem Patienten besteht eine [Ataxie].
 Bei der Mutter unauffälliger Befund, beim Kind [Ataxie].
+Bei der Mutter lebend, seit gestern [Fieber]. Er lebt bei den Großeltern und hat [Asthma].
 He was born to a mother with diabetes and developed [jaundice].
 He was born to a mother with diabetes, developed [jaundice].
 Infant of a mother with diabetes presented with [hypoglycaemia].
