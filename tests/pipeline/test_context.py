@@ -294,9 +294,9 @@ Dad's film: he [stares].
 Nut allergy - rash, [wheeze] today.
 """,
     "negated": """
-Kein Erguss und eine [Fraktur] wurde nicht gesehen. Tumoren wurden nicht gesehen.
+Kein Erguss und eine [Fraktur] wurde nicht gesehen. [Tumoren] wurden nicht gesehen.
 Kein Erguss und ein [Tumor] wurde nicht gefunden. Ein [Tremor] zeigte sich nicht.
-[Metastasen] wurden nicht nachgewiesen.
+[Metastasen] wurden nicht nachgewiesen. Auch [Ödeme] zeigten sich nicht.
 No surgery, [fever] or [cough].
 No [drug allergy]. No [insulin resistance].
 No [fever] requiring treatment. No specific [rash].

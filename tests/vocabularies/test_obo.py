@@ -15,7 +15,6 @@ from tests.growth import noted
 
 from linnet.data import Concept, Name
 from linnet.errors import FormatError, LinnetError, LinnetWarning
-from linnet.kb.curies import curie
 from linnet.vocabularies.hpo import hpo_path
 from linnet.vocabularies.obo import _Terms, read_obo, read_obo_header
 from linnet.vocabularies.obo_lines import plain, unescape
@@ -272,34 +271,6 @@ def test_header(tmp_path: Path) -> None:
 )
 def test_plain_values(given: str, wanted: str) -> None:
     assert plain(given) == wanted
-
-
-@pytest.mark.parametrize(
-    ("given", "wanted"),
-    [
-        ("UMLS:C1", "UMLS:C1"),
-        ("NCI2009_04D:C3088", "NCIT:C3088"),
-        ("SNOMEDCT_US:1", "SNOMEDCT:1"),
-        ("MIM:1", "OMIM:1"),
-        ("ICD-10:E1:2", "ICD10:E1:2"),
-        ("hp:1", "HP:1"),
-        ("ChEBI:CHEBI:1", "CHEBI:1"),
-        ("hgnc:HGNC:Hgnc:1", "HGNC:1"),
-        ("Entrez Gene:672", "NCBIGene:672"),
-        ("Taxonomy:9606", "NCBITaxon:9606"),
-        ("taxid:9606", "NCBITaxon:9606"),
-        ("ORPHA:558", "Orphanet:558"),
-        ("SNOMED CT:1", "SNOMEDCT:1"),
-        ("dbSNP:rs1", "DBSNP:rs1"),
-        ("mondo:1", "MONDO:1"),
-        ("GO:", "GO:"),
-        ("x:x:1", "x:x:1"),
-        (":1", ":1"),
-        ("D0001", "D0001"),
-    ],
-)
-def test_curies(given: str, wanted: str) -> None:
-    assert curie(given) == wanted
 
 
 # --- real files ------------------------------------------------------------------------------------------------------

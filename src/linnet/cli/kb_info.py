@@ -46,9 +46,9 @@ def info(
     elif concept is None:
         (_print_json if as_json else _print)(base)
     elif as_json:
-        write_concepts([base[base.meant(concept) or concept]], sys.stdout)
+        write_concepts([_meant(base, concept)], sys.stdout)
     else:
-        _describe(base, base.meant(concept) or concept)
+        _describe(base, _meant(base, concept))
 
 
 def _print(base: KnowledgeBase) -> None:
@@ -73,8 +73,11 @@ def _print_json(base: KnowledgeBase) -> None:
     print(json.dumps(told, ensure_ascii=False))
 
 
-def _describe(kb: KnowledgeBase, id: str) -> None:
-    found = kb[id]
+def _meant(kb: KnowledgeBase, id: str) -> Concept:
+    return kb[kb.meant(id) or id]
+
+
+def _describe(kb: KnowledgeBase, found: Concept) -> None:
     say(f"{found.id}  {found.name}")
     for name in found.names[1:]:
         say(f"  {name.scope} name: {name.text}" + (f" ({name.language})" if name.language != "en" else ""))

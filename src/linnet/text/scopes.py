@@ -31,7 +31,7 @@ ANYWHERE: Final = frozenset({"forward", "backward", "either"})
 FORWARD: Final = frozenset({"forward", "opening", "condition"})
 PAIR: Final = frozenset({"both", "beide", "beides"})
 AT_WHOM: Final = frozenset({"bei", "beim"})
-AGAIN: Final = frozenset({"presenting", "presents", "presented", "developed", "who"})  # behind a mother: the patient
+AGAIN: Final = frozenset({"presenting", "presents", "presented", "developed", "who"})  # of the child, not its mother
 ARROWS: Final = frozenset("↑↓")
 # Sets of words that say, at the border of an item of a list, that it is no more what the list was said to be.
 OWN: Final = {"uncertain": ("known",), "historical": ("known", "chronic")}

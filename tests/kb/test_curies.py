@@ -1,11 +1,11 @@
-"""What addresses of concepts stand for."""
+"""One spelling of prefixes, and what addresses of concepts stand for."""
 
 from __future__ import annotations
 
 import pytest
 
 from linnet.corpora.ids import to_curie
-from linnet.kb.curies import of_address
+from linnet.kb.curies import curie, of_address
 
 KNOWN = {
     "http://purl.obolibrary.org/obo/NCIT_C3262": "NCIT:C3262",
@@ -32,9 +32,9 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(("address", "curie"), KNOWN.items())
-def test_known_places(address: str, curie: str) -> None:
-    assert of_address(address) == to_curie(address) == curie
+@pytest.mark.parametrize(("address", "wanted"), KNOWN.items())
+def test_known_places(address: str, wanted: str) -> None:
+    assert of_address(address) == to_curie(address) == wanted
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,31 @@ def test_known_places(address: str, curie: str) -> None:
 )
 def test_other_places_stay(address: str) -> None:
     assert to_curie(address) == address
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("UMLS:C1", "UMLS:C1"),
+        ("NCI2009_04D:C3088", "NCIT:C3088"),
+        ("SNOMEDCT_US:1", "SNOMEDCT:1"),
+        ("MIM:1", "OMIM:1"),
+        ("ICD-10:E1:2", "ICD10:E1:2"),
+        ("hp:1", "HP:1"),
+        ("ChEBI:CHEBI:1", "CHEBI:1"),
+        ("hgnc:HGNC:Hgnc:1", "HGNC:1"),
+        ("Entrez Gene:672", "NCBIGene:672"),
+        ("Taxonomy:9606", "NCBITaxon:9606"),
+        ("taxid:9606", "NCBITaxon:9606"),
+        ("ORPHA:558", "Orphanet:558"),
+        ("SNOMED CT:1", "SNOMEDCT:1"),
+        ("dbSNP:rs1", "DBSNP:rs1"),
+        ("mondo:1", "MONDO:1"),
+        ("GO:", "GO:"),
+        ("x:x:1", "x:x:1"),
+        (":1", ":1"),
+        ("D0001", "D0001"),
+    ],
+)
+def test_curies(given: str, wanted: str) -> None:
+    assert curie(given) == wanted
