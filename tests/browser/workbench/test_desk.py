@@ -45,7 +45,7 @@ def test_what_may_pass_loses_nothing(mine: Tab, me: Person, status: int, type: s
     page.unroute(COMMANDS)
     saved(page)  # at the next attempt
     assert len(live(me, assignment)) == 1
-    mine.complaints = [one for one in mine.complaints if not one.startswith(str(status))]
+    mine.complaints = [one for one in mine.complaints if f"status of {status}" not in one]
 
 
 def test_a_session_that_another_tab_began_is_taken_over(mine: Tab, me: Person) -> None:
