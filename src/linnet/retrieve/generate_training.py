@@ -277,7 +277,7 @@ class Finetuning(Training):
         kb, form = self.part.kb, self.part.form
         found = self.part.find([one.context for one in linked], [None] * len(linked))
         texts = {name.row: name.text for name in kb.names()}
-        made = []
+        made: list[tuple[Sequence[int], ...]] = []
         for one, some in zip(linked, found, strict=True):
             names = some.names if some.names is not None else ()
             wrong = [texts[int(name)] for row, name in zip(some.rows, names, strict=True) if int(row) not in one.rows]
