@@ -134,8 +134,7 @@ def train_joint(
         training.show()
         return _score(part, dev)
 
-    judgeable = any(rows or part.find for doc in dev for rows in doc.answers.values())
-    judged = score if judgeable else None  # by nothing to be linked the first weights would be as good as the last
+    judged = score if _can_judge(part, dev) else None
     seen = [doc.doc for doc in training.docs]
     try:
         yield from train(
@@ -158,6 +157,11 @@ def train_joint(
         part.cutoff = best_cutoff(judge(dev, found))[1]
         kept = [[(one, None) for one, _ in some if one.odds >= part.cutoff] for some in found]
         part.curve = calibrate(judge(dev, kept), part.NAME)
+
+
+def _can_judge(part: JointNetwork[Any], dev: Sequence[Judged]) -> bool:
+    """Return whether there is anything to find, or to link: else the first weights would be as good as the last."""
+    return any(rows or part.find for doc in dev for rows in doc.answers.values())
 
 
 def _score(part: JointNetwork[Any], dev: Sequence[Judged]) -> float:
