@@ -14,7 +14,7 @@ from linnet.data import Candidates, Document, Mention, Span
 from linnet.errors import DataError, MismatchError
 from linnet.evaluate import About, Figure, Options, Report, compare, evaluate, measure
 from linnet.evaluate.evaluation import fingerprint
-from linnet.evaluate.render import tables
+from linnet.evaluate.render import tables, to_json
 from linnet.evaluate.report import BY_TYPE
 from linnet.evaluate.uncertainty import adjust, paired_bootstrap
 from linnet.kb import KnowledgeBase
@@ -148,6 +148,16 @@ def test_halves_of_characters_do_not_stop_a_report() -> None:
     report = evaluate([gold], [replace(gold, mentions=())], options=Options(samples=0))
     assert report.wrong[0].surface == "?ab"
     assert json.loads(report.to_json())["wrong"][0]["gold"] == ["X:1?"]
+
+
+def test_names_of_files_and_types_in_another_encoding_do_not_stop_a_report() -> None:
+    gold = Document("a", "Fits.", mentions=(Mention(0, 4, types=("\udcff",), source="gold", concepts=("X:1",)),))
+    found = replace(gold, mentions=(Mention(0, 4, concepts=("X:1",)),))
+    about = [About(system=name, corpus="gold\udcff.jsonl") for name in ("\udcff", "b")]
+    one, other = (measure([gold], [found], about=name, options=Options(samples=0)) for name in about)
+    assert json.loads(one.report.to_json())["about"]["corpus"] == "gold?.jsonl"
+    assert one.report.slices["type.?"].value == 1.0
+    assert to_json([one.report, other.report], compare([one, other])).encode()
 
 
 def test_order_has_no_influence(kb: KnowledgeBase) -> None:

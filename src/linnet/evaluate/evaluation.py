@@ -159,7 +159,8 @@ def measure(
         measures[one.name] = one
     masks = slices(linked, kb=kb, train=train)
     counted = linked.mask(options.protocol)
-    sliced = {key: _accuracy(linked, mask & counted) for key, mask in masks.items() if (mask & counted).any()}
+    held = {drop_surrogates(key): kept for key, mask in masks.items() if (kept := mask & counted).any()}
+    sliced = {key: _accuracy(linked, kept) for key, kept in held.items()}
     found = errors(pairs, linked, kb=kb, slices=masks) if options.classify else []
     sizes = {"gold": len(linked)} | {str(name): int(linked.mask(name).sum()) for name in PROTOCOLS}
     report = Report(
@@ -223,7 +224,7 @@ def _about(
 ) -> About:
     known = {
         "corpus_hash": fingerprint([gold for gold, _ in pairs]),
-        "kb": about.kb or ("" if kb is None else str(kb.info["name"]) or kb.path.stem),
+        "kb": about.kb or ("" if kb is None else drop_surrogates(str(kb.info["name"]) or kb.path.stem)),
         "kb_version": "" if kb is None else kb.version,
         "code": about.code or __version__,
         "rule": rule,
