@@ -88,6 +88,17 @@ def test_calibration_of_what_is_not_calibrated_is_said_to_be_so(kb: KnowledgeBas
     assert row[1:] == ("0.100 (probabilities are uncalibrated)", "0.100")
 
 
+def test_a_concept_where_none_fits_is_as_wrong_at_given_spans_as_anywhere() -> None:
+    theirs = Document("a", TEXT, mentions=(Mention(0, 8, concepts=()), Mention(28, 40, concepts=("X:1",))))
+    ours = replace(theirs, mentions=tuple(replace(m, concepts=("X:1",), probability=0.9) for m in theirs.mentions or ()))
+    more = replace(ours, mentions=(*(ours.mentions or ()), Mention(13, 26, concepts=("X:1",), probability=0.9)))
+    given, found = (evaluate([theirs], [one], options=QUICK).reliability for one in (ours, more))
+    assert given is not None
+    assert found is not None
+    assert (given.of, given.answers, given.ece) == ("given-span", 2, pytest.approx(0.4))
+    assert (found.of, found.answers, found.ece) == ("joint", 3, pytest.approx(0.9 - 1 / 3))
+
+
 def test_half_wrong(kb: KnowledgeBase) -> None:
     docs = documents()
     report = evaluate(docs, answers(docs, kb, wrong=3), kb=kb, options=QUICK)

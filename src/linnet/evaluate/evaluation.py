@@ -61,8 +61,8 @@ class Options:
     """How to evaluate.
 
     Args:
-        protocol: which mentions slices, the calibration of concepts at given spans and McNemar's test are about;
-            measures come for all protocols, errors are of all mentions.
+        protocol: which mentions slices and McNemar's test are about; measures come for all protocols, errors and the
+            calibration of concepts at given spans are of all mentions.
         samples: bootstrap draws of each interval; 0 = no intervals.
         seed: of these draws.
         level: share of the draws that an interval holds.
@@ -280,7 +280,7 @@ def _reliability(
 ) -> Reliability | None:
     """Return how far to trust probabilities: of the concept where only gold's spans are answered, else of both.
 
-    All gold mentions count: who answers cannot know whether the knowledge base holds what is meant.
+    All gold mentions count: who answers cannot know whether the knowledge base holds what is meant, or any concept fits.
     """
     given = all({m.span for m in ours.mentions or ()} <= {m.span for m in gold.mentions or ()} for gold, ours in pairs)
     made = Calibration.of_linked(linked) if given else Calibration.of_pairs(pairs, live=live, rule=rule)
