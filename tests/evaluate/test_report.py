@@ -90,8 +90,8 @@ def test_calibration_of_what_is_not_calibrated_is_said_to_be_so(kb: KnowledgeBas
 
 def test_a_concept_where_none_fits_is_as_wrong_at_given_spans_as_anywhere() -> None:
     theirs = Document("a", TEXT, mentions=(Mention(0, 8, concepts=()), Mention(28, 40, concepts=("X:1",))))
-    ours = replace(theirs, mentions=tuple(replace(m, concepts=("X:1",), probability=0.9) for m in theirs.mentions or ()))
-    more = replace(ours, mentions=(*(ours.mentions or ()), Mention(13, 26, concepts=("X:1",), probability=0.9)))
+    said = [Mention(*span, concepts=("X:1",), probability=0.9) for span in ((0, 8), (28, 40), (13, 26))]
+    ours, more = (replace(theirs, mentions=tuple(said[:size])) for size in (2, 3))
     given, found = (evaluate([theirs], [one], options=QUICK).reliability for one in (ours, more))
     assert given is not None
     assert found is not None

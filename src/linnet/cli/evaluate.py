@@ -155,11 +155,12 @@ def _read_gold(name: str, source: str | None, data: Path | None) -> list[Documen
 
 
 def _marked(name: str, docs: list[Document]) -> list[Document]:
-    """Return documents with what people marked; all that is in them where nothing says that somebody marked anything."""
+    """Return documents with what people marked, and all that is in them where nobody says to have marked anything."""
     found = Counter(mention.source for doc in docs for mention in doc.mentions or ())
     if set(found) <= {"pred"} or not found["pred"]:
         return docs
-    logger.warning("%s: mentions that a pipeline found, and nobody marked, are left out: %s", name, f"{found['pred']:,}")
+    count = f"{found['pred']:,}"
+    logger.warning("%s: mentions that a pipeline found, and nobody marked, are left out: %s", name, count)
     return [taught(doc) for doc in docs]
 
 

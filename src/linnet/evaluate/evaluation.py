@@ -280,7 +280,7 @@ def _reliability(
 ) -> Reliability | None:
     """Return how far to trust probabilities: of the concept where only gold's spans are answered, else of both.
 
-    All gold mentions count: who answers cannot know whether the knowledge base holds what is meant, or any concept fits.
+    All gold mentions count: who answers cannot know whether the knowledge base holds what is meant, or any fits.
     """
     given = all({m.span for m in ours.mentions or ()} <= {m.span for m in gold.mentions or ()} for gold, ours in pairs)
     made = Calibration.of_linked(linked) if given else Calibration.of_pairs(pairs, live=live, rule=rule)
