@@ -18,7 +18,7 @@ from torch import Tensor
 from linnet.data import Concept, Document, Mention, Name, Span
 from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, RecipeError
 from linnet.joint.collective import Collective, CollectiveArgs
-from linnet.joint.collective_network import Places, Words, find_spans, pool, read_documents, span_scores
+from linnet.joint.collective_network import BIO, Places, Words, find_spans, pool, read_documents, span_scores
 from linnet.joint.collective_training import CollectiveTraining, learned_documents
 from linnet.joint.reading import Found
 from linnet.joint.training import Judgement, best_cutoff
@@ -246,6 +246,19 @@ def test_the_best_cutoff_is_that_of_all_cutoffs() -> None:
     assert f1 == pytest.approx(max(2 * right[odds >= at].sum() / ((odds >= at).sum() + 30) for at in odds))
 
 
+def test_mentions_of_the_same_odds_stay_or_go_together() -> None:
+    odds = np.array([27.0, 27.0, 27.0, 1.0])
+    f1, cutoff = best_cutoff(Judgement(odds, np.array([True, False, False, False]), 1))
+    assert (f1, (odds >= cutoff).tolist()) == (0.5, [True, True, True, False])
+
+
+def test_where_no_given_mention_has_a_concept_nothing_is_judged(kb: KnowledgeBase, encoder: str) -> None:
+    part = Collective(kb=kb, encoder=encoder, mode="gold")
+    dev = [Document("v", "fever", mentions=(Mention(0, 5, source="gold", concepts=("elsewhere:1",)),))]
+    steps = part.fit(documents(2), dev, before=Pipeline(), kb=kb, args={"epochs": 1, "mined": 0})
+    assert [step.score for step in steps] == [None]
+
+
 @pytest.mark.parametrize("wanted", [0, 5])
 def test_where_nothing_found_is_right_no_cutoff_is_chosen(wanted: int) -> None:
     wrong = Judgement(np.array([7.0, 3.0, -1.0]), np.zeros(3, np.bool_), wanted)
@@ -356,3 +369,4 @@ def test_what_is_taught_is_what_is_judged(kb: KnowledgeBase, encoder: str) -> No
     twice = [Mention(21, 26, source="gold", concepts=(f"X:{row}",)) for row in (0, 7)]
     [learned] = learned_documents(Collective(kb=kb, encoder=encoder), [Document("d", text, mentions=(parts, *twice))])
     assert learned.answers == {(5, 5): frozenset({0, 7})}
+    assert [BIO[label] for label in learned.labels] == ["O", "O", "O", "O", "O", "B"]

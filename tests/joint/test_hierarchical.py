@@ -16,6 +16,7 @@ from tests.tiny_models import tiny_bert
 
 from linnet.data import Concept, Document, Mention, Name, Span
 from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, RecipeError
+from linnet.index.name_vectors import NameVectors
 from linnet.joint.hierarchical import Hierarchical, HierarchicalArgs
 from linnet.joint.hierarchical_training import HierarchicalTraining, learned_documents
 from linnet.kb import KnowledgeBase
@@ -218,6 +219,20 @@ def test_concepts_that_were_added_are_linked_where_rows_are_of_names(
     assert (8 in mention.candidates.rows.tolist()) is met
 
 
+def test_rows_begin_as_the_preferred_name_that_an_edit_gave(encoder: str, tmp_path: Path) -> None:
+    path = build(concepts(), tmp_path / "signs.kb").path
+    with KnowledgeBase.edit(path) as edit:
+        edit.replace(Concept("X:0", (Name("pyrexia"), Name("fever"))))
+    part = small(KnowledgeBase.open(path), encoder, rows="names", dictionary=False)
+    part.begin()
+    training = HierarchicalTraining(part, HierarchicalArgs(), learned_documents(part, documents(1)))
+    assert training.begun is not None
+    assert np.allclose(training.begun[0], part.encode_names(["pyrexia"])[0], atol=1e-5)
+    index = part.names_index
+    assert isinstance(index, NameVectors)
+    assert np.allclose(training.begun[index.concepts.tolist()], index.vectors, atol=1e-5)
+
+
 def test_a_merged_concept_hands_on_its_row(encoder: str, tmp_path: Path) -> None:
     def scores(moved: Hierarchical) -> dict[str, float]:
         (mention, _) = Pipeline(moved)([documents(1)[0].spans_only()])[0].mentions or ()
@@ -269,6 +284,27 @@ def test_sentences_are_read_with_their_neighbours() -> None:
     ]
     assert sentence_windows(text, sentences, 2, around=0)[:2] == [Window(0, 2, 0, 2), Window(2, 3, 2, 3)]
     assert sentence_windows(text, [], 100, around=1) == [Window(0, 9, 0, 9)]
+
+
+def test_no_word_of_a_long_sentence_is_cut() -> None:
+    words = [Span(4 * place, 4 * place + 3) for place in range(3)]
+    owners = np.repeat(np.arange(3), 3)
+    text = Text(words, np.zeros(9, np.int64), owners, np.zeros(3, np.int64), np.zeros((0, 2), np.int64))
+    read = sentence_windows(text, [Span(0, 12)], 4, around=0)
+    assert read == [Window(0, 3, 0, 1), Window(3, 6, 1, 2), Window(6, 9, 2, 3)]
+    longer = sentence_windows(text, [Span(0, 12)], 2, around=0)  # than a window: all pieces are read
+    assert [(one.first, one.last) for one in longer] == [(0, 2), (2, 3), (3, 5), (5, 6), (6, 8), (8, 9)]
+
+
+def test_a_sentence_without_word_pieces_is_read_by_nobody(
+    kb: KnowledgeBase, encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linnet.joint.hierarchical_network.token_budget", lambda _: 8)  # a batch for each window
+    part = small(kb, encoder, context="sentences", dictionary=False)
+    part.begin()
+    doc = Document("d", "fever \x07 \x07", sentences=(Span(0, 7), Span(8, 9)))
+    [said] = part.read_documents([doc], part.read([doc]), find=True)
+    assert said.linking.abs().sum(dim=1).ne(0).tolist() == [True, False, False]
 
 
 def test_wrong_keywords_are_told_at_once(kb: KnowledgeBase) -> None:

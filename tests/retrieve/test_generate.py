@@ -350,6 +350,40 @@ def test_the_most_similar_name_is_chosen() -> None:
     assert similar.nearest("???", names[0]) == "fever"  # like none: the first
 
 
+def test_a_name_that_just_fits_into_the_window_is_written(tmp_path: Path) -> None:
+    bert = str(tiny_bert(tmp_path / "short", words=WORDS, layers=1, window=40))
+    found = []
+    for place, words in enumerate((37, 38)):  # behind "fits is", with the end
+        kb = build([Concept("X:0", (Name("fever " * words),))], tmp_path / f"{place}.kb")
+        found.append(
+            len(Generate(kb=kb, encoder=bert, tokens=16).retrieve([note(0, "patient had fits", "fits")])[0][0])
+        )
+    assert found == [1, 0]
+
+
+def test_a_name_that_the_right_concept_has_too_is_not_wrong(bert: str, tmp_path: Path) -> None:
+    docs = [note(0, "patient had fits and", "fits", "X:0")]
+    wrong = {}
+    for other in ("seizure", "fever"):
+        concepts = [Concept("X:0", (Name("renal cyst"), Name("Seizure"))), Concept("X:1", (Name(other),))]
+        part = Generate(kb=build(concepts, tmp_path / f"{other}.kb"), encoder=bert, plain=True)
+        made = Finetuning(part, GenerateArgs(preference=1.0), docs)
+        [example] = made.examples(docs, epoch=0, rng=np.random.default_rng(1))
+        wrong[other] = [list(name) for name in example.wrong]
+    assert wrong == {"seizure": [], "fever": [made.name("fever")]}
+
+
+def test_a_preferred_name_that_an_edit_gave_is_written(bert: str, tmp_path: Path) -> None:
+    path = build([Concept("X:0", (Name("seizure"), Name("fit")))], tmp_path / "one.kb").path
+    with KnowledgeBase.edit(path) as edit:
+        edit.replace(Concept("X:0", (Name("renal cyst"), Name("seizure"), Name("fit"))))
+    part = Generate(kb=KnowledgeBase.open(path), encoder=bert)
+    docs = [note(0, "patient had fits and", "fits", "X:0")]
+    made = Finetuning(part, GenerateArgs(target="preferred"), docs)
+    [example] = made.examples(docs, epoch=0, rng=np.random.default_rng(1))
+    assert example.name == made.name("renal cyst")
+
+
 def test_nothing_to_learn_from_is_refused(part: Generate) -> None:
     with pytest.raises(DataError, match="no mention of the training documents"):
         taught(part, [Document("a", "nothing", mentions=())])

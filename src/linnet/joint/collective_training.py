@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,13 +114,20 @@ def learned_documents(part: Collective, docs: Sequence[Document]) -> list[Learne
             LearnedMention(words_in(text.words, mention.span), own, right_rows(part.kb, mention), doc.surface(mention))
             for mention, own in zip(mentions, pieces, strict=True)
         ]
-        labels = labels_of(doc, text.words, BIO, "BIO")
+        labels = labels_of(_continuous(doc), text.words, BIO, "BIO")
         answers: dict[tuple[int, int], frozenset[int]] = {}
         for one, mention in zip(learned, mentions, strict=True):  # a composite has one span
             if not mention.parts and one.words[0] <= one.words[1]:
                 answers[one.words] = answers.get(one.words, frozenset()) | one.rows
         made.append(LearnedDocument(doc, text, learned, answers, labels, labels != UNKNOWN))
     return made
+
+
+def _continuous(doc: Document) -> Document:
+    """Return a document without its discontinuous mentions, whose hulls are no answers."""
+    if doc.mentions is None:
+        return doc
+    return replace(doc, mentions=tuple(mention for mention in doc.mentions if not mention.parts))
 
 
 class Linking(NamedTuple):

@@ -244,8 +244,7 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
         own = np.array([places.get(self.kb.id(name.concept), -1) for name in named], np.int64)
         if self.rows == "names":
             vectors = np.where(own[:, None] >= 0, learned[own], np.float32(0))
-            begun = self.name_vectors()
-            vectors += begun.vectors[np.searchsorted(begun.name_rows, [name.row for name in named])]
+            vectors += self.name_vectors(named)
             vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
         else:  # a plain row that was never there says nothing
             held = [(name, place) for name, place in zip(named, own.tolist(), strict=True) if place >= 0]
@@ -263,12 +262,14 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
                 if row in preferred:
                     yield preferred[row], place
 
-    def name_vectors(self) -> NameVectors:
-        """Return the vectors of names by the encoder of names, in rising order of name rows."""
+    def name_vectors(self, named: Sequence[KbName]) -> Floats:
+        """Return the vectors of names by the encoder of names, float32 (names, d)."""
         found = self.names_file.searched("flat")
         found = found if isinstance(found, NameVectors) else self.names_file.in_memory()
         order = np.argsort(found.name_rows, kind="stable")
-        return NameVectors(found.vectors[order], found.concepts[order], found.name_rows[order], found.about)
+        places = np.searchsorted(found.name_rows, [name.row for name in named], sorter=order)
+        vectors: Floats = found.vectors[order[places]]
+        return vectors
 
     def with_network(self, other: Self) -> Self:
         """Return the same component with what another one's training made of the network, and the types it knows."""

@@ -285,12 +285,19 @@ def read_documents(
     made = [Outputs(*(torch.zeros(len(text.words), width) for width in widths)) for text in texts]
     for one in made:
         one.recognition[:, 0] = SUREST
-    parts = [(number, window) for number, some in enumerate(windows) for window in some if window.last > window.first]
+    parts = [(number, one) for number, some in enumerate(windows) for one in some if _has_own(texts[number], one)]
     with torch.inference_mode(), autocast(network.device):
         for group in _groups([w.last - w.first + 2 for _, w in parts], token_budget(network.device)):
             some = [[parts[row] for row in rows.tolist()] for rows in group]
             _read_group(network, texts, some, tasks, made)
     return made
+
+
+def _has_own(text: Text, window: Window) -> bool:
+    """Return whether a window reads a word that belongs to it; none reads a sentence of control characters."""
+    if window.last <= window.first:
+        return False
+    return max(window.begin, int(text.owners[window.first])) < min(window.end, int(text.owners[window.last - 1]) + 1)
 
 
 def _read_group(

@@ -201,12 +201,9 @@ class HierarchicalTraining:
         self.begun: Tensor | None = None
         if part.rows == "names":
             self.network.entity.requires_grad_(False)
-            preferred = part.name_vectors()
-            begun = torch.zeros(len(part.kb), self.network.entity.size)
-            begun[torch.from_numpy(preferred.concepts[::-1].copy()).long()] = torch.from_numpy(
-                preferred.vectors[::-1].copy()
-            )
-            self.begun = begun
+            named = [name for name in part.kb.names() if name.preferred]  # with which the rows are searched, too
+            self.begun = torch.zeros(len(part.kb), self.network.entity.size)
+            self.begun[[name.concept for name in named]] = torch.from_numpy(part.name_vectors(named))
 
     def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
         """Return the parameters in groups; the layers around the encoders learn faster, rows by rows."""

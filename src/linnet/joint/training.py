@@ -134,7 +134,8 @@ def train_joint(
         training.show()
         return _score(part, dev)
 
-    judged = score if any(doc.answers for doc in dev) else None
+    judgeable = any(rows or part.find for doc in dev for rows in doc.answers.values())
+    judged = score if judgeable else None  # by nothing to be linked the first weights would be as good as the last
     seen = [doc.doc for doc in training.docs]
     try:
         yield from train(
@@ -241,9 +242,10 @@ def best_cutoff(judgement: Judgement) -> tuple[float, float]:
     if not right.any():
         return 0.0, 0.0  # as without dev documents: no cutoff is better than another
     order = np.argsort(-odds, kind="stable")
-    f1 = 2 * np.cumsum(right[order]) / (np.arange(1, len(odds) + 1) + wanted)
-    best = int(np.argmax(f1))
     kept = odds[order]
+    f1 = 2 * np.cumsum(right[order]) / (np.arange(1, len(odds) + 1) + wanted)
+    last = np.append(kept[1:] != kept[:-1], True)  # mentions of the same odds stay or go together
+    best = int(np.argmax(np.where(last, f1, -1.0)))
     behind = kept[best + 1] if best + 1 < len(kept) else kept[best] - 1
     return float(f1[best]), float((kept[best] + behind) / 2)
 

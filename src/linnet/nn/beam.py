@@ -119,7 +119,7 @@ def search_beams(
     """
     finished: list[list[Written]] = [[] for _ in trees]
     decoding = network.begin(encoded, mask, prompts)
-    room = network.window - np.array([len(prompt) for prompt in prompts])
+    room = network.window + 1 - np.array([len(prompt) for prompt in prompts])  # the last token is not read
     live = _first_beams(trees, beams, room if longest is None else np.minimum(room, longest), encoded.device)
     length = 0
     while True:

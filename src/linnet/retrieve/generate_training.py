@@ -249,7 +249,8 @@ class Finetuning(Training):
             raise DataError("generate: no mention of the training documents has a concept of the knowledge base")
         self.names: dict[int, list[str]] = defaultdict(list)
         for name in part.kb.names():
-            self.names[name.concept].append(name.text)
+            own = self.names[name.concept]
+            own.insert(0 if name.preferred else len(own), name.text)  # which edits put behind others
         self.similar = SimilarNames(self.names) if args.target == "similar" else None
 
     def examples(self, docs: Sequence[Document], *, epoch: int, rng: np.random.Generator) -> list[Example]:  # noqa: ARG002
@@ -273,17 +274,16 @@ class Finetuning(Training):
         """Return the wrong names that are written for mentions, as tokens."""
         if not self.preference:
             return [()] * len(linked)
-        kb = self.part.kb
+        kb, form = self.part.kb, self.part.form
         found = self.part.find([one.context for one in linked], [None] * len(linked))
         texts = {name.row: name.text for name in kb.names()}
-        return [
-            tuple(
-                self.name(texts[int(name)])
-                for row, name in zip(some.rows, some.names if some.names is not None else (), strict=True)
-                if int(row) not in one.rows
-            )
-            for one, some in zip(linked, found, strict=True)
-        ]
+        made: list[tuple[Sequence[int], ...]] = []
+        for one, some in zip(linked, found, strict=True):
+            names = some.names if some.names is not None else ()
+            wrong = [texts[int(name)] for row, name in zip(some.rows, names, strict=True) if int(row) not in one.rows]
+            right = {form(text) for row in one.rows for text in self.names[row]}  # which other concepts may have too
+            made.append(tuple(self.name(text) for text in wrong if form(text) not in right))
+        return made
 
 
 def _tokens(training: Training, mentions: Sequence[InContext], names: Sequence[Sequence[int]]) -> list[Example]:

@@ -115,8 +115,12 @@ def sentence_windows(text: Text, sentences: Sequence[Span], size: int, *, around
     for number in range(len(firsts) if count else 0):
         first, last = int(pieces[number]), int(pieces[number + 1])
         if last - first > size:
-            for begin in range(first, last, size):
+            begin = end = first
+            while (begin := end) < last:
                 end = min(begin + size, last)
+                if end < last:  # no word is cut that a window can hold
+                    word = int(np.searchsorted(text.owners, text.owners[end]))
+                    end = word if word > begin else end
                 own = int(text.owners[begin]) if begin > first else borders[number]
                 behind = int(text.owners[end]) if end < last else borders[number + 1]
                 made.append(Window(begin, end, own, behind))
