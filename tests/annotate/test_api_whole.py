@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from linnet.annotate.api.access import ACCESS, PREFIX
+from linnet.annotate.api.app import routes_of
 from tests.annotate.api import Person, Site, listen
 from tests.annotate.desk import AGAIN, FITS, GUESSES, TEXT
 from tests.annotate.test_api_access import path_of
@@ -153,3 +157,17 @@ def test_the_description_names_what_is_in_each_path(site: Site) -> None:
         wanted = set(re.findall(r"{(\w+)}", path))
         for method, what in methods.items():
             assert {one["name"] for one in what.get("parameters", ()) if one["in"] == "path"} == wanted, (method, path)
+
+
+def test_requests_of_the_docs_have_the_fields_that_there_are(site: Site) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "workbench.md").read_text(encoding="utf-8")
+    asked = re.findall(r"ask (?:-X (\w+) )?\"?\$API(/[^ \"?`]*)[^`\n]*? -d '([^']*)'", page)
+    assert len(asked) > 10
+    for method, path, body in asked:
+        takes = [
+            route.dependant.body_params[0].field_info.annotation
+            for name, route in routes_of(site.app)
+            if name == (method or "POST") and route.path_regex.match(PREFIX + path) and route.dependant.body_params
+        ]
+        assert takes, (method, path)
+        TypeAdapter(takes[0]).validate_python(json.loads(body.replace("…", "1")))  # of an id that is cut short

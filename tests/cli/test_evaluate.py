@@ -66,6 +66,17 @@ def test_predictions_in_the_place_of_gold_are_told(run: Run, tmp_path: Path) -> 
     assert "the gold comes first" not in run("evaluate", gold, first).err
 
 
+def test_what_a_pipeline_found_among_gold_is_none(run: Run, tmp_path: Path) -> None:
+    gold, first, _ = pair(tmp_path, "a", "b")
+    assert run("corpus", "convert", gold, tmp_path / "mixed.jsonl").code == 0
+    doc = json.loads((tmp_path / "mixed.jsonl").read_text())
+    doc["mentions"].append({"start": 9, "end": 12, "concepts": ["X:1"], "source": "pred"})
+    (tmp_path / "mixed.jsonl").write_text(json.dumps(doc) + "\n")
+    done = run("evaluate", tmp_path / "mixed.jsonl", first, "--train", tmp_path / "mixed.jsonl", "--json")
+    assert json.loads(done.out)["mention"]["gold"] == 2
+    assert done.err.count("mixed.jsonl: mentions that a pipeline found, and nobody marked, are left out: 1") == 2
+
+
 def test_ids_that_the_knowledge_base_lacks_are_told(run: Run, tmp_path: Path, kb: KnowledgeBase) -> None:
     gold, first, _ = pair(tmp_path, "a", "b")
     first.write_text(first.read_text().replace("HP:0001250", "0001250"))

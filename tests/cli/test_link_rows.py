@@ -32,6 +32,10 @@ def test_link_a_database(run: Run, recipe: Path, database: Path, tmp_path: Path)
         docs = [json.loads(line) for line in out.read_text().splitlines()]
         found = [(doc["id"], doc["meta"]["year"], len(doc["mentions"])) for doc in docs]
         assert found == [("a", 2020, 1), ("b", 2021, 0)]
+    for source in (f"sqlite:///{database}", database):  # without a query, which says that it is a database
+        done = run("link", source, "--pipeline", recipe, "-o", "-", "--to", "jsonl", "--columns", "id=key,text=letter")
+        assert done.code == 0, done.err
+        assert len(done.out.splitlines()) == 2
     assert run("link", f"sqlite:///{database}", "--pipeline", recipe).code == 2, "which column is the text?"
 
 

@@ -77,3 +77,13 @@ def test_letters_of_word_are_told_how_to_save(tmp_path: Path, caplog: pytest.Log
     assert [doc.id for doc in linnet.read(tmp_path)] == ["note"]
     assert "files that were not read, as their endings are not known: 2: .docx (1), .pdf (1)" in caplog.text
     assert cure in caplog.text
+
+
+def test_tables_of_a_folder_are_named_by_a_pattern(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,text\n1,Fits.\n")
+    with pytest.raises(
+        FormatError, match=r"holds no file ending in \.parquet, .*; name those .* by a pattern"
+    ) as error:
+        list(linnet.read(tmp_path, format="table"))
+    pattern = str(error.value).rsplit("'", 2)[1]
+    assert [doc.text for doc in linnet.read(pattern, format="table")] == ["Fits."]

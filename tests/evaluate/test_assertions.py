@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from linnet.data import Document, Mention
@@ -51,6 +53,13 @@ def test_a_system_without_assertions_says_that_all_is_the_patients() -> None:
 def test_nothing_is_measured_where_gold_says_nothing() -> None:
     report = evaluate([document("gold", fits="")], [document("pred", fits="negated")], options=Options(samples=0))
     assert not [name for name in report.measures if name.startswith(("assertion", "patient"))]
+
+
+def test_mentions_of_one_span_that_gold_says_nothing_of_have_partners_of_their_own() -> None:
+    theirs = [Mention(0, 4, concepts=("X:1",), source="gold"), Mention(0, 4, concepts=("X:2",), assertion="negated")]
+    ours = [Mention(0, 4, concepts=("X:1",), assertion="affirmed", probability=0.9), replace(theirs[1], source="pred")]
+    gold, found = (Document("d", TEXT, mentions=tuple(mentions)) for mentions in (theirs, ours))
+    assert evaluate([gold], [found], options=Options(samples=0))["assertion.accuracy"].value == 1.0
 
 
 def test_tables_show_it() -> None:

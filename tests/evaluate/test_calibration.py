@@ -197,7 +197,8 @@ def test_at_the_spans_of_gold() -> None:
         (gold(0), said(0, 0.5, "A"), False),
         (gold(0, "out"), said(0, 0.3, "A"), False),
     )
-    assert Calibration.of_linked(linked).risk_coverage().threshold.tolist() == [0.9, 0.7, 0.3]
+    assert Calibration.of_linked(linked).risk_coverage().threshold.tolist() == [0.9, 0.7, 0.5, 0.3]
+    assert Calibration.of_linked(linked, protocol="all").risk_coverage().threshold.tolist() == [0.9, 0.7, 0.3]
     assert Calibration.of_linked(linked, protocol="in-kb").risk_coverage().risk.tolist() == [0.0, 0.5]
 
 

@@ -14,7 +14,7 @@ from linnet.data import Candidates, Document, Mention, Span
 from linnet.errors import DataError, MismatchError
 from linnet.evaluate import About, Figure, Options, Report, compare, evaluate, measure
 from linnet.evaluate.evaluation import fingerprint
-from linnet.evaluate.render import tables
+from linnet.evaluate.render import tables, to_json
 from linnet.evaluate.report import BY_TYPE
 from linnet.evaluate.uncertainty import adjust, paired_bootstrap
 from linnet.kb import KnowledgeBase
@@ -88,6 +88,17 @@ def test_calibration_of_what_is_not_calibrated_is_said_to_be_so(kb: KnowledgeBas
     assert row[1:] == ("0.100 (probabilities are uncalibrated)", "0.100")
 
 
+def test_a_concept_where_none_fits_is_as_wrong_at_given_spans_as_anywhere() -> None:
+    theirs = Document("a", TEXT, mentions=(Mention(0, 8, concepts=()), Mention(28, 40, concepts=("X:1",))))
+    said = [Mention(*span, concepts=("X:1",), probability=0.9) for span in ((0, 8), (28, 40), (13, 26))]
+    ours, more = (replace(theirs, mentions=tuple(said[:size])) for size in (2, 3))
+    given, found = (evaluate([theirs], [one], options=QUICK).reliability for one in (ours, more))
+    assert given is not None
+    assert found is not None
+    assert (given.of, given.answers, given.ece) == ("given-span", 2, pytest.approx(0.4))
+    assert (found.of, found.answers, found.ece) == ("joint", 3, pytest.approx(0.9 - 1 / 3))
+
+
 def test_half_wrong(kb: KnowledgeBase) -> None:
     docs = documents()
     report = evaluate(docs, answers(docs, kb, wrong=3), kb=kb, options=QUICK)
@@ -148,6 +159,16 @@ def test_halves_of_characters_do_not_stop_a_report() -> None:
     report = evaluate([gold], [replace(gold, mentions=())], options=Options(samples=0))
     assert report.wrong[0].surface == "?ab"
     assert json.loads(report.to_json())["wrong"][0]["gold"] == ["X:1?"]
+
+
+def test_names_of_files_and_types_in_another_encoding_do_not_stop_a_report() -> None:
+    gold = Document("a", "Fits.", mentions=(Mention(0, 4, types=("\udcff",), source="gold", concepts=("X:1",)),))
+    found = replace(gold, mentions=(Mention(0, 4, concepts=("X:1",)),))
+    about = [About(system=name, corpus="gold\udcff.jsonl") for name in ("\udcff", "b")]
+    one, other = (measure([gold], [found], about=name, options=Options(samples=0)) for name in about)
+    assert json.loads(one.report.to_json())["about"]["corpus"] == "gold?.jsonl"
+    assert one.report.slices["type.?"].value == 1.0
+    assert to_json([one.report, other.report], compare([one, other])).encode()
 
 
 def test_order_has_no_influence(kb: KnowledgeBase) -> None:

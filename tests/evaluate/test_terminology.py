@@ -7,7 +7,7 @@ import pytest
 
 from linnet.data import Candidates, Document, Mention
 from linnet.errors import MismatchError
-from linnet.evaluate import evaluate
+from linnet.evaluate import Options, compare, evaluate, measure
 from linnet.evaluate.terminology import of_one_terminology, unknown_ids
 from linnet.kb import KnowledgeBase
 
@@ -59,6 +59,22 @@ def test_a_knowledge_base_says_which(kb: KnowledgeBase) -> None:
         of_one_terminology(wanted, predicted())
     with pytest.raises(MismatchError, match="none is of gold's concepts"):
         of_one_terminology(gold("OMIM:1"), predicted())
+
+
+def test_gold_of_several_is_that_of_the_knowledge_base_however_many_were_found(kb: KnowledgeBase) -> None:
+    names = {str(kb.info["name"]): "HP:0001250", "mesh": "MESH:D012640"}
+    mentions = tuple(Mention(0, 8, concepts=(id,), terminology=name) for name, id in names.items())
+    both, one = ([Document("a", TEXT, mentions=some)] for some in (mentions, mentions[:1]))
+    options = Options(samples=0)
+    compared = [measure(both, found, kb=kb, options=options) for found in (both, one)]
+    assert [found.report["strict.f1"].value for found in compared] == [1.0, 1.0]
+    assert compare(compared)
+    assert evaluate(both, one, options=options)["strict.recall"].value == 0.5, "nothing says which"
+
+
+def test_gold_may_know_the_terminology_by_another_name() -> None:
+    report = evaluate(gold("HP:0001250", terminology="HPO"), predicted(), options=Options(samples=0))
+    assert report["strict.f1"].value == 1.0
 
 
 @pytest.mark.parametrize(

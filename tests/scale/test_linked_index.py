@@ -10,7 +10,7 @@ import pytest
 
 from linnet.corpora import write
 from linnet.data import Document, Mention
-from linnet.errors import FormatError
+from linnet.errors import DataError, FormatError
 from linnet.scale import linked_index
 from linnet.scale.linked_index import shards_of
 from linnet.scale.linked_query import Asked, Linked
@@ -122,3 +122,23 @@ def test_names_that_look_like_patterns(tmp_path: Path) -> None:
     for name in ("run[1]", "runs*"):
         with Linked(tmp_path / name) as there:
             assert [row[0] for row in there.documents(FITS).rows()] == [name]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
+def test_halves_of_surrogate_pairs_are_read(tmp_path: Path, name: str) -> None:
+    texts = {"half\ud83d": "fits\udc00 fever", "whole": "fits \U0001f600", "slash": r"fits \ud83d"}
+    mentions = (Mention(0, 4, concepts=("HP:0000001",)),)
+    write((Document(id, text, mentions=mentions, meta={"of": text}) for id, text in texts.items()), tmp_path / name)
+    with Linked(tmp_path) as there:
+        assert [row[0] for row in there.documents(FITS).rows()] == ["half\ufffd", "whole", "slash"]
+        assert {row[0] for row in there.by(FITS, "of").rows()} == {"fits\ufffd fever", *list(texts.values())[1:]}
+    assert {path.name for path in (tmp_path / ".index").iterdir()} == linked_index.OURS
+
+
+def test_parquet_says_what_it_cannot_hold(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    with (
+        shard_of(Settings(str(tmp_path), str(tmp_path), "parquet"), (0, 0), None) as shard,
+        pytest.raises(DataError, match="half a surrogate pair"),
+    ):
+        shard.rendered([Document("a", "fits \ud83d")])

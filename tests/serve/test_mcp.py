@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from linnet.data import Concept, Name
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
+from linnet.kb.build import build
 from linnet.pipeline import Pipeline
 from linnet.pipeline.decide import Decide
 from linnet.retrieve.exact import Exact
@@ -94,6 +96,29 @@ def test_a_client_finds_links_and_looks_up(recipe: Path) -> None:
         assert "50" in await fail("search", query="fever", limit=51)
 
     talk(recipe, conversation)
+
+
+def test_tools_follow_edits(tmp_path: Path) -> None:
+    from linnet.recipes.config import load
+
+    kb = build([Concept("HP:0001250", (Name("Seizure"),))], tmp_path / "own.kb")
+
+    async def conversation() -> None:
+        async with Client(make_server(load("dictionary", kb=str(kb.path)))) as client:
+
+            async def found(text: str) -> list[str]:
+                answer = await client.call_tool("link", {"text": text})
+                assert isinstance(answer.structured_content, dict), answer.content
+                return [one["text"] for one in answer.structured_content["mentions"]]
+
+            assert await found("Zorbing.") == []
+            with KnowledgeBase.edit(kb.path) as edit:
+                edit.add(Concept("HP:9000001", (Name("Zorbing"),)))
+            assert await found("Zorbing.") == ["Zorbing"]
+            answer = await client.call_tool("concept", {"id": "HP:9000001"})
+            assert not answer.is_error, answer.content
+
+    anyio.run(conversation)
 
 
 def test_long_answers_are_cut(kb: KnowledgeBase, recipe: Path) -> None:

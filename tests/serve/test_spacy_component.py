@@ -249,6 +249,19 @@ def test_a_second_pass_does_not_add_to_the_first(kb: KnowledgeBase) -> None:
     assert nlp.get_pipe("linnet")(doc).to_bytes() == once
 
 
+def test_two_components_leave_each_other_what_they_found(kb: KnowledgeBase, tmp_path: Path) -> None:
+    other = build([linnet.Concept("X:1", (linnet.Name("Seizures"),))], tmp_path / "other.kb")
+    nlp = made(kb)
+    config = {"pipeline": "dictionary", "kb": str(other.path), "spans_key": "other"}
+    nlp.add_pipe("linnet", name="second", config=config)
+    doc = nlp(nlp("Seizures with short stature."))
+    for group, found in (("linnet", ["HP:0001250", "HP:0004322"]), ("other", ["X:1"])):
+        assert [span._.linnet["id"] for span in doc.spans[group]] == found
+    assert [span._.linnet["component"] for span in (*doc.ents, *doc.spans["other"])] == ["linnet", "linnet", "second"]
+    links = [link for key, kept in doc.user_data.items() if key[:2] == ("._.", "linnet") for link in kept]
+    assert len(links) == 3, "no second pass added to them"
+
+
 def test_an_installed_linnet_is_found_by_spacy() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     module, _, name = project["entry-points"]["spacy_factories"]["linnet"].partition(":")

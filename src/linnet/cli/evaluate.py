@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from linnet.corpora import read
 from linnet.corpora.catalog import corpus_named
 from linnet.corpora.formats import FORMATS, suffix
 from linnet.corpora.mentions_csv import lacks_texts, read_mentions
+from linnet.corpora.splits import taught
 from linnet.corpora.vocabulary import documents
 from linnet.data import Document
 from linnet.errors import LinnetError, did_you_mean
@@ -110,7 +112,7 @@ def evaluate(
     times = Times()
     with times.step("read", gold) as wanted:
         wanted.extend(_read_gold(gold, source, data))
-    learned = None if train is None else list(documents(train, data=data))
+    learned = None if train is None else _marked(train, list(documents(train, data=data)))
     systems = _read_all(names, predicted, wanted, times, as_predicted=as_predicted)
     systems = {system: _of_gold(wanted, found, base) for system, found in systems.items()}
     base = _find_kb(systems.values()) if base is None else base
@@ -149,7 +151,17 @@ def _read_gold(name: str, source: str | None, data: Path | None) -> list[Documen
         raise LinnetError(f"{name} holds no annotations to compare with: give documents with gold mentions")
     if {mention.source for doc in docs for mention in doc.mentions or ()} == {"pred"}:
         logger.warning("%s is what a pipeline found, and counts as gold here: the gold comes first", name)
-    return docs
+    return _marked(name, docs)
+
+
+def _marked(name: str, docs: list[Document]) -> list[Document]:
+    """Return documents with what people marked, and all that is in them where nobody says to have marked anything."""
+    found = Counter(mention.source for doc in docs for mention in doc.mentions or ())
+    if set(found) <= {"pred"} or not found["pred"]:
+        return docs
+    count = f"{found['pred']:,}"
+    logger.warning("%s: mentions that a pipeline found, and nobody marked, are left out: %s", name, count)
+    return [taught(doc) for doc in docs]
 
 
 def _warn_of_unannotated(gold: str, report: Report) -> None:

@@ -100,7 +100,7 @@ def row_options(
 ) -> tuple[str | None, tuple[tuple[str, Any], ...]]:
     """Return the format that ``--columns`` and ``--query`` mean, and the options of its reader as pairs.
 
-    >>> row_options(["sqlite:///notes.db"], None, "id=ID,text=NOTE", None)
+    >>> row_options(["notes.db"], None, "id=ID,text=NOTE", None)
     ('sql', (('columns', {'id': 'ID', 'text': 'NOTE'}),))
     """
     if columns is None and query is None:
@@ -108,10 +108,15 @@ def row_options(
     from linnet.vocabularies.options import given_value  # noqa: PLC0415 - needed where rows are read
 
     if format is None:
-        format = "sql" if query is not None or any(map(is_database, inputs)) else "table"
+        format = "sql" if query is not None or any(map(_holds_a_database, inputs)) else "table"
     given = {key: value for key, value in (("columns", columns), ("query", query)) if value is not None}
     known = options_of(format)
     return format, tuple((key, given_value(format, known, key, value)) for key, value in given.items())
+
+
+def _holds_a_database(text: str) -> bool:
+    """Return whether an argument is the address of a database, or called like a file of SQLite."""
+    return is_database(text) or Path(text).suffix.lower() in FORMATS["sql"].suffixes
 
 
 def reader_options(source: str, format: str | None, texts: Sequence[str] | None, columns: str | None) -> dict[str, Any]:

@@ -123,7 +123,8 @@ def find(source: str | Path, suffixes: Sequence[str]) -> list[Found]:
         everything = sorted(_walk(path), key=lambda item: item.relative.split("/"))
         found = [item for item in everything if suffix(item.path) in suffixes]
         if not found:
-            cure = CURE if OFFICE.intersection(suffix(item.path) for item in everything) else ""
+            endings = Counter(suffix(item.path) for item in everything)
+            cure = CURE if OFFICE & endings.keys() else _by_pattern(path, endings)
             wanted = ", ".join(suffixes) or "a known suffix"
             raise FormatError(source, f"this folder holds no file ending in {wanted}{cure}")
         texts = texts_of_brat(found)
@@ -140,6 +141,12 @@ def find(source: str | Path, suffixes: Sequence[str]) -> list[Found]:
     if not matches:
         raise FormatError(source, "no file matches this pattern")
     return [Found(Path(name), name) for name in matches]
+
+
+def _by_pattern(folder: Path, endings: Counter[str]) -> str:
+    """Return how the files of a folder are named whose ending is none that is looked for there."""
+    ending = max(filter(None, endings), key=endings.__getitem__, default="")
+    return f"; name those that it holds by a pattern: '{folder}/**/*{ending}'" if ending else ""
 
 
 def _find_remote(url: str, suffixes: Sequence[str]) -> list[Found]:

@@ -26,6 +26,7 @@ __all__ = [
     "repeated",
     "split",
     "split_documents",
+    "taught",
     "training_texts",
     "with_dev",
 ]
@@ -168,7 +169,7 @@ def split_documents(corpus: str, *, split: str, data: str | Path | None = None) 
         found = ", ".join(place.name for place in places) or "nothing so called"
         wanted = f"expected one file or folder called {split}, such as {split}.jsonl"
         raise FormatError(folder, f"{wanted}, found {found}; linnet corpus split makes them of one set of documents")
-    yield from map(_taught, read(places[0]))
+    yield from map(taught, read(places[0]))
 
 
 def training_texts(
@@ -198,11 +199,17 @@ def own_documents(source: str | Path) -> Iterator[Document]:
     Raises:
         FormatError: it is not there or cannot be read.
     """
-    return map(_taught, read(source))
+    return map(taught, read(source))
 
 
-def _taught(doc: Document) -> Document:
-    """Return a document with what people marked, mentions None where nobody has looked at it."""
+def taught(doc: Document) -> Document:
+    """Return a document with what people marked, mentions None where nobody has looked at it.
+
+    >>> from linnet.data import Mention
+    >>> doc = Document("a", "Fits, fever.", mentions=(Mention(0, 4, source="gold"), Mention(6, 11)))
+    >>> len(taught(doc).mentions), taught(Document("a", "Fits.", mentions=(Mention(0, 4),))).mentions
+    (1, None)
+    """
     theirs = tuple(mention for mention in doc.mentions or () if mention.source != "pred")
     unseen = doc.mentions is None or (doc.mentions and not theirs and doc.reviewed is None)
     return replace(doc, mentions=None if unseen else theirs)

@@ -56,9 +56,10 @@ def _occurring(matched: Sequence[Sequence[tuple[str, str]]]) -> list[str]:
 
 def _matched(gold: Document, predicted: Document) -> Iterator[tuple[str, str]]:
     """Yield the assertions of both sides for each gold mention that has one and was found at its span."""
-    theirs = sort_by_place([mention for mention in gold.mentions or () if mention.assertion])
+    theirs = sort_by_place(gold.mentions or ())  # those without one have their partners, too
     ours = partners(theirs, predicted.mentions or (), fits=_agree)
-    return ((one.assertion, other.assertion) for one, other in zip(theirs, ours, strict=True) if other is not None)
+    pairs = zip(theirs, ours, strict=True)
+    return ((one.assertion, other.assertion) for one, other in pairs if one.assertion and other is not None)
 
 
 def _agree(gold: Mention, predicted: Mention) -> bool:

@@ -73,14 +73,16 @@ class Calibration:
         object.__setattr__(self, "_answers", _Answers.of(probability, right))
 
     @classmethod
-    def of_linked(cls, linked: Linked, *, protocol: Protocol = "all") -> Self:
+    def of_linked(cls, linked: Linked, *, protocol: Protocol | None = None) -> Self:
         """Return the calibration at the spans of gold mentions: of P(concept right | span).
 
-        Mentions count that the protocol counts and that are answered by a concept with a probability; what NIL answers
-        are worth says `nil`.
+        Mentions count that are answered by a concept with a probability, and that the protocol counts; None = also
+        those where gold says that no concept fits, and any is wrong. What NIL answers are worth says `nil`.
         """
         answered = np.fromiter((bool(m and m.concepts) for m in linked.predicted), np.bool_, len(linked))
-        kept = linked.mask(protocol) & answered & ~np.isnan(linked.probability)
+        kept = answered & ~np.isnan(linked.probability)
+        if protocol is not None:
+            kept &= linked.mask(protocol)
         return cls(linked.probability[kept], linked.right[kept])
 
     @classmethod

@@ -61,8 +61,8 @@ class Options:
     """How to evaluate.
 
     Args:
-        protocol: which mentions slices, the calibration of concepts at given spans and McNemar's test are about;
-            measures come for all protocols, errors are of all mentions.
+        protocol: which mentions slices and McNemar's test are about; measures come for all protocols, errors and the
+            calibration of concepts at given spans are of all mentions.
         samples: bootstrap draws of each interval; 0 = no intervals.
         seed: of these draws.
         level: share of the draws that an interval holds.
@@ -159,7 +159,8 @@ def measure(
         measures[one.name] = one
     masks = slices(linked, kb=kb, train=train)
     counted = linked.mask(options.protocol)
-    sliced = {key: _accuracy(linked, mask & counted) for key, mask in masks.items() if (mask & counted).any()}
+    held = {drop_surrogates(key): kept for key, mask in masks.items() if (kept := mask & counted).any()}
+    sliced = {key: _accuracy(linked, kept) for key, kept in held.items()}
     found = errors(pairs, linked, kb=kb, slices=masks) if options.classify else []
     sizes = {"gold": len(linked)} | {str(name): int(linked.mask(name).sum()) for name in PROTOCOLS}
     report = Report(
@@ -223,7 +224,7 @@ def _about(
 ) -> About:
     known = {
         "corpus_hash": fingerprint([gold for gold, _ in pairs]),
-        "kb": about.kb or ("" if kb is None else str(kb.info["name"]) or kb.path.stem),
+        "kb": about.kb or ("" if kb is None else drop_surrogates(str(kb.info["name"]) or kb.path.stem)),
         "kb_version": "" if kb is None else kb.version,
         "code": about.code or __version__,
         "rule": rule,
@@ -279,7 +280,7 @@ def _reliability(
 ) -> Reliability | None:
     """Return how far to trust probabilities: of the concept where only gold's spans are answered, else of both.
 
-    All gold mentions count: who answers cannot know whether the knowledge base holds what is meant.
+    All gold mentions count: who answers cannot know whether the knowledge base holds what is meant, or any fits.
     """
     given = all({m.span for m in ours.mentions or ()} <= {m.span for m in gold.mentions or ()} for gold, ours in pairs)
     made = Calibration.of_linked(linked) if given else Calibration.of_pairs(pairs, live=live, rule=rule)

@@ -67,13 +67,13 @@ class About(Record):
         level: share of the draws that an interval holds.
     """
 
-    system: str = "system"
-    corpus: str = ""
-    split: str = ""
+    system: Text = "system"
+    corpus: Text = ""
+    split: Text = ""
     corpus_hash: str = ""
-    kb: str = ""
+    kb: Text = ""
     kb_version: str = ""
-    pipeline: str = ""
+    pipeline: Text = ""
     code: str = ""
     rule: str = "all-of"
     protocol: str = "in-kb"
@@ -274,8 +274,8 @@ class Comparison(Record):
     """
 
     measure: str
-    a: str
-    b: str
+    a: Text
+    b: Text
     difference: float
     test: str
     p: Share

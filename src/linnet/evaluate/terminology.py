@@ -20,12 +20,14 @@ def of_one_terminology(
 ) -> tuple[list[Document], list[Document]]:
     """Return gold and predicted documents with the mentions of the terminology that gold is of.
 
-    Mentions that name no terminology stay; where the predictions name fewer than two, all do.
+    Mentions that name no terminology stay; where the predictions name fewer than two, all of them do. Of gold all stay
+    that does not name it, which may know it by another name.
 
     Args:
         gold: documents with gold mentions.
         predicted: the same documents.
-        kb: says which terminology; without it that whose concepts have the prefixes of gold's.
+        kb: says which terminology, also where gold alone is of several; without it that whose concepts have the
+            prefixes of gold's.
 
     Raises:
         MismatchError: no terminology of the predictions is that of `kb`, or none or several are those of gold.
@@ -37,16 +39,25 @@ def of_one_terminology(
     >>> [mention.terminology for mention in doc.mentions]
     ['hpo']
     """
-    named = sorted({mention.terminology for mention in _mentions(predicted)} - {""})
-    if len(named) < 2:
-        return list(gold), list(predicted)
+    named = sorted(_names(predicted))
+    if len(named) < 2:  # such as what is left of one who found several
+        ours = _of_kb([*gold, *predicted], kb) if kb is not None else set[str]()
+        return (_of_those(gold, *ours) if len(ours) == 1 else list(gold)), list(predicted)
     chosen = _of_kb(predicted, kb) if kb is not None else _of_gold(gold, predicted)
     if len(chosen) != 1:
         what = f"{' and '.join(sorted(chosen))} are" if chosen else "none is"
         whose = f"of {kb.path.name}" if kb is not None else "of gold's concepts"
         way = "give --kb the knowledge base of gold"
         raise MismatchError(f"the predictions are of {', '.join(named)}; {what} {whose}: {way}")
-    return _only(gold, *chosen), _only(predicted, *chosen)
+    return _of_those(gold, *chosen), _only(predicted, *chosen)
+
+
+def _of_those(gold: Sequence[Document], name: str) -> list[Document]:
+    return _only(gold, name) if name in _names(gold) else list(gold)
+
+
+def _names(docs: Iterable[Document]) -> set[str]:
+    return {mention.terminology for mention in _mentions(docs)} - {""}
 
 
 def _mentions(docs: Iterable[Document]) -> Iterator[Mention]:
@@ -64,7 +75,7 @@ def _of_kb(predicted: Iterable[Document], kb: KnowledgeBase) -> set[str]:
         if mention.terminology and mention.candidates is not None:
             made.setdefault(mention.terminology, set()).add(mention.candidates.kb)
     found = {name for name, versions in made.items() if any(one and kb.comes_from(one) for one in versions)}
-    return found or {kb.info["name"]} & {mention.terminology for mention in _mentions(predicted)}
+    return found or {kb.info["name"]} & _names(predicted)
 
 
 def _of_gold(gold: Iterable[Document], predicted: Iterable[Document]) -> set[str]:

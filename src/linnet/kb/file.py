@@ -35,6 +35,7 @@ __all__ = [
     "journal",
     "read_concept",
     "recover",
+    "state_of",
 ]
 
 APPLICATION_ID = 0x4C4E4B42  # "LNKB" in the file's header tells our SQLite files from others
@@ -242,3 +243,12 @@ def _not_written(error: sqlite3.Error, path: Path, wait: float) -> KnowledgeBase
         return damage_error(path, error)
     way = "; copy it to where you may write" if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY else ""
     return KnowledgeBaseError(f"{path}: cannot be written: {error}{way}")
+
+
+def state_of(path: Path) -> tuple[int, ...]:
+    """Return what changes whenever a file does, () if it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size

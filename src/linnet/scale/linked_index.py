@@ -29,6 +29,8 @@ from linnet.corpora.said import NO_RELATIVE
 from linnet.data import DENIED
 from linnet.errors import FormatError, LinnetError, MissingExtraError
 from linnet.home import sweep_folders
+from linnet.text.files import open_text
+from linnet.text.json_files import SURROGATE
 
 __all__ = ["Shards", "connected", "literal", "make_index", "quoted", "shards_of"]
 
@@ -46,6 +48,7 @@ MENTION = (
     "meta JSON)"
 )
 FIELDS = {"id": "VARCHAR", "meta": "JSON", "mentions": f"{MENTION}[]"}
+ESCAPED = "\\ud"  # how half a surrogate pair begins in JSON
 ROWS = 32_768  # of a row group: what is skipped or read as one
 
 
@@ -177,7 +180,13 @@ def _build(shards: Shards, part: Path) -> None:
         if shards.mentions:
             _load_parquet(connection, shards)
         else:
-            _load_json(connection, shards)
+            try:
+                _load_json(connection, shards)
+            except duckdb.InvalidInputException as error:
+                if "surrogate" not in str(error):
+                    raise
+                copies = [_without_halves(path, part) for path in shards.documents]
+                _load_json(connection, shards._replace(documents=copies))
         rows = f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS})"
         connection.execute(f"""
             COPY (SELECT * FROM mentions ORDER BY concept, doc, start) TO {quoted(part / "mentions.parquet")} {rows};
@@ -196,9 +205,22 @@ def _build(shards: Shards, part: Path) -> None:
         raise FormatError(what, f"these are no linked documents, or damaged; {expected}: {said}") from error
     finally:
         connection.close()
-    for path in part.glob("build.db*"):
+    for path in (*part.glob("build.db*"), *part.glob("*.jsonl")):
         path.unlink()
     shutil.rmtree(part / "tmp", ignore_errors=True)
+
+
+def _without_halves(path: Path, folder: Path) -> Path:
+    """Return a copy, in `folder`, of a shard that has � for halves of surrogate pairs, which DuckDB does not read."""
+    copy = folder / f"{secrets.token_hex(4)}.jsonl"
+    with copy.open("w", encoding="utf-8", newline="\n") as out:
+        for line in open_text(path, may_be_empty=True):
+            whole = line
+            if ESCAPED in line.lower():
+                with suppress(ValueError):  # DuckDB says what is wrong with it
+                    whole = json.dumps(json.loads(line), ensure_ascii=False)
+            out.write(SURROGATE.sub("\ufffd", whole) + "\n")
+    return copy
 
 
 def _load_json(connection: Any, shards: Shards) -> None:
@@ -211,7 +233,7 @@ def _load_json(connection: Any, shards: Shards) -> None:
     )
     [(without,)] = connection.execute("SELECT count(*) FROM given WHERE id IS NULL").fetchall()
     if without:
-        raise FormatError(shards.documents[0].parent, f"{without:,} lines have no id: these are no linked documents")
+        raise FormatError(shards.place.parent, f"{without:,} lines have no id: these are no linked documents")
     connection.execute(f"""
         CREATE VIEW documents AS SELECT doc, id, meta::VARCHAR AS meta, coalesce(len(mentions), 0)::INTEGER AS mentions
         FROM given;

@@ -17,7 +17,7 @@ from linnet.corpora.frames import arrow
 from linnet.corpora.jsonl import line
 from linnet.corpora.names import Remembering
 from linnet.data import Document, Rows
-from linnet.errors import FormatError, LinnetError, MissingExtraError
+from linnet.errors import DataError, FormatError, LinnetError, MissingExtraError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,7 +129,11 @@ class _Tables(Shard):
         self._tables: list[tuple[pa.Table, pa.Table]] = []
 
     def rendered(self, docs: Sequence[Document]) -> tuple[pa.Table, pa.Table]:
-        return arrow(docs, kb=self._rows), _documents(docs)
+        try:
+            return arrow(docs, kb=self._rows), _documents(docs)
+        except UnicodeEncodeError as error:
+            told = f"Parquet cannot hold half a surrogate pair ({error.object[error.start]!r}): take JSON Lines"
+            raise DataError(told) from error
 
     def add(self, rendered: tuple[pa.Table, pa.Table]) -> None:
         self._tables.append(rendered)

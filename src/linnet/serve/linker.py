@@ -9,7 +9,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from linnet.codec import dumps
@@ -17,6 +16,7 @@ from linnet.corpora.names import Remembering, namer
 from linnet.data import Document, Rows
 from linnet.errors import DataError, KnowledgeBaseError
 from linnet.kb import KnowledgeBase
+from linnet.kb.file import state_of
 from linnet.kb.terminologies import Terminologies
 from linnet.pipeline import Pipeline
 from linnet.reporter import Reporter, reporting
@@ -53,7 +53,7 @@ class Linker:
         self._waiting = Waiting(settings, coming)
         self._speed = 0.0  # characters a second
         self._stopping = False
-        self._use(pipeline, () if pipeline.kb is None else _state(pipeline.kb.path))
+        self._use(pipeline, () if pipeline.kb is None else state_of(pipeline.kb.path))
         self._shown, self._looking = (pipeline.kb, self._state), threading.Lock()
         metrics.waiting.labels(name).set(0)
         self._thread = threading.Thread(target=self._run, name=f"linker {name}", daemon=True)
@@ -76,7 +76,7 @@ class Linker:
             return None
         with self._looking:
             shown, state = self._shown
-            if (now := _state(held.path)) != state:
+            if (now := state_of(held.path)) != state:
                 try:
                     shown = KnowledgeBase.open(held.path)
                     self.pipeline.require_edited(shown)
@@ -156,7 +156,7 @@ class Linker:
 
     def _call(self, docs: Sequence[Document], job: Job) -> list[Document]:
         kb = self.pipeline.kb
-        if kb is not None and (state := _state(kb.path)) != self._state:
+        if kb is not None and (state := state_of(kb.path)) != self._state:
             # an open one answers nothing any more
             self._use(self.pipeline.rebound(KnowledgeBase.open(kb.path)), state)
             logger.info(
@@ -199,15 +199,6 @@ class Linker:
 
     def _count_waiting(self) -> None:
         self._metrics.waiting.labels(self.name).set(self._waiting.documents)
-
-
-def _state(path: Path) -> tuple[int, ...]:
-    """Return what changes whenever a file does, () if it is gone."""
-    try:
-        found = path.stat()
-    except OSError:
-        return ()
-    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _put(done: Sequence[tuple[Item, Outcome]]) -> None:

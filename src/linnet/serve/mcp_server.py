@@ -16,6 +16,7 @@ from linnet import __version__
 from linnet.corpora.said import said
 from linnet.errors import LinnetError, MissingExtraError
 from linnet.kb import KnowledgeBase
+from linnet.kb.file import state_of
 from linnet.kb.paths import path_between, path_up
 from linnet.pipeline import Pipeline
 from linnet.retrieve import similar
@@ -111,6 +112,18 @@ class _Tools:
 
     def __init__(self, pipeline: Pipeline, kb: KnowledgeBase) -> None:
         self.pipeline, self.kb, self.lock = pipeline, kb, threading.Lock()
+        self._state = state_of(kb.path)
+
+    def follow_edits(self) -> None:
+        """Open the knowledge base again if it was edited: one that is open answers nothing any more.
+
+        Raises:
+            KnowledgeBaseError: it is gone, or another one.
+        """
+        with self.lock:
+            if (state := state_of(self.kb.path)) != self._state:
+                edited = KnowledgeBase.open(self.kb.path)
+                self.pipeline, self.kb, self._state = self.pipeline.rebound(edited), edited, state
 
     def link(self, text: Text) -> Linked:
         """Find the mentions of concepts in a text and link each to the terminology."""
@@ -197,17 +210,21 @@ def make_server(pipeline: Pipeline) -> MCPServer[Any]:
     tools = _Tools(pipeline, pipeline.kb)
     reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     for tool in (tools.link, tools.search, tools.concept, tools.path):
-        server.add_tool(_told(tool), annotations=reads, structured_output=True)
+        server.add_tool(_told(tool, tools.follow_edits), annotations=reads, structured_output=True)
     return server
 
 
-def _told(tool: Callable[Given, Answer]) -> Callable[Given, Answer]:
-    """Return a tool whose errors reach the model, which can mend them: other exceptions stay on the server."""
+def _told(tool: Callable[Given, Answer], prepare: Callable[[], None]) -> Callable[Given, Answer]:
+    """Return a tool whose errors reach the model, which can mend them: other exceptions stay on the server.
+
+    Each time it is called, `prepare` is called before it.
+    """
     from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415 - of the extra
 
     @functools.wraps(tool)
     def call(*args: Given.args, **keywords: Given.kwargs) -> Answer:
         try:
+            prepare()
             return tool(*args, **keywords)
         except LinnetError as error:
             raise ToolError(str(error)) from error

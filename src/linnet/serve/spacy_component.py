@@ -166,7 +166,7 @@ class LinnetComponent:
                 )
             self.version = whole.kb.version
             link = link_given(whole) if self.spans else whole
-            self._loaded = _Ready(os.getpid(), whole, link, Describer(whole.kb), whole.kb.info["name"])
+            self._loaded = _Ready(os.getpid(), whole, link, Describer(whole.kb, self.name), whole.kb.info["name"])
         return self._loaded
 
     def __call__(self, doc: Doc) -> Doc:
@@ -190,7 +190,7 @@ class LinnetComponent:
                 yield from self.pipe(docs, batch_size=1)  # all but those at fault
             else:
                 for doc, found in zip(docs, linked, strict=True):
-                    forget(doc)
+                    forget(doc, self.name)
                     (self._fill_given if self.spans else self._fill)(doc, found, ready)
                     yield doc
 

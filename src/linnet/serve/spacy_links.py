@@ -44,12 +44,19 @@ class Link(TypedDict):
     end: int
     parts: list[list[int]]
     candidates: list[Candidate]
+    component: str
 
 
 class Describer:
-    """Says of a mention what `Link` holds, and asks a knowledge base once for each concept."""
+    """Says of a mention what `Link` holds, and asks a knowledge base once for each concept.
 
-    def __init__(self, kb: KnowledgeBase) -> None:
+    Args:
+        kb: holds the concepts.
+        component: which found the mention, by its name.
+    """
+
+    def __init__(self, kb: KnowledgeBase, component: str = NAME) -> None:
+        self._component = component
         self._rows = Remembering(kb)
         self._name = namer(kb)
 
@@ -71,6 +78,7 @@ class Describer:
             "end": mention.end,
             "parts": [[start, end] for start, end in mention.spans],
             "candidates": [*self._candidates(mention.candidates)],
+            "component": self._component,
         }
 
     def _candidates(self, candidates: Candidates | None) -> Iterator[Candidate]:
@@ -96,11 +104,13 @@ def _stored(span: Span) -> Link | None:
     return next(own, None)
 
 
-def forget(doc: Doc) -> None:
-    """Remove what an earlier pass has stored."""
+def forget(doc: Doc, component: str) -> None:
+    """Remove what an earlier pass of a component has stored; what others have found stays."""
     kept: dict[Any, Any] = doc.user_data
     for key in [key for key in kept if isinstance(key, tuple) and key[:2] == STORED]:
-        del kept[key]
+        kept[key] = [link for link in kept[key] if link.get("component", component) != component]
+        if not kept[key]:
+            del kept[key]
 
 
 def set_extension() -> None:

@@ -19,7 +19,7 @@ from linnet.strict_json import DECODER, bounded, said
 from linnet.strict_json import parse as loads
 from linnet.text.files import MAX_TEXT, open_text, shown
 
-__all__ = ["Node", "dumps", "loads", "nodes", "spelled", "whole"]
+__all__ = ["SURROGATE", "Node", "dumps", "loads", "nodes", "spelled", "whole"]
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -24,6 +24,7 @@ from linnet.annotate.uses import Uses
 from linnet.errors import KnowledgeBaseError
 from linnet.fetch.archive import Room
 from linnet.kb import KnowledgeBase
+from linnet.kb.file import state_of
 from linnet.pipeline import Pipeline
 from linnet.recipes.config import load
 from linnet.recipes.knowledge_bases import kb_of_version
@@ -108,7 +109,7 @@ class Workbench:
             NotFoundError: none under LINNET_HOME is of it, or was.
         """
         for kb, state in list(self._kbs.values()):
-            if kb.version == version and state == _state(kb.path):
+            if kb.version == version and state == state_of(kb.path):
                 return kb
 
         def find() -> KnowledgeBase:
@@ -122,12 +123,12 @@ class Workbench:
     def _current(self, key: str, find: Callable[[], KnowledgeBase]) -> KnowledgeBase:
         """Return what was opened under a key, anew if its file has changed: an open one answers nothing any more."""
         held = self._kbs.get(key)
-        if held is None or held[1] != _state(held[0].path):
+        if held is None or held[1] != state_of(held[0].path):
             with self._opening:
                 found = find()
-                held = found, _state(found.path)
+                held = found, state_of(found.path)
                 # without those whose file has changed: nobody asks for their version any more
-                self._kbs = {name: one for name, one in self._kbs.items() if one[1] == _state(one[0].path)}
+                self._kbs = {name: one for name, one in self._kbs.items() if one[1] == state_of(one[0].path)}
                 self._kbs[key] = held
         return held[0]
 
@@ -177,15 +178,6 @@ class Workbench:
                 while len(opened) > most:
                     opened.pop(next(iter(opened)))
         return found
-
-
-def _state(path: Path) -> tuple[int, ...]:
-    """Return what changes whenever a file does, () if it is gone."""
-    try:
-        found = path.stat()
-    except OSError:
-        return ()
-    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _key(model: Mapping[str, Any] | None, untrained: str, kb: KnowledgeBase) -> tuple[str, str]:
