@@ -158,9 +158,6 @@ def measure(
     for one in (*end_to_end(pairs, live=live), *assertions(pairs, live=live), *_by_type(pairs), *nil(linked)):
         measures[one.name] = one
     masks = slices(linked, kb=kb, train=train)
-    counted = linked.mask(options.protocol)
-    held = {drop_surrogates(key): kept for key, mask in masks.items() if (kept := mask & counted).any()}
-    sliced = {key: _accuracy(linked, kept) for key, kept in held.items()}
     found = errors(pairs, linked, kb=kb, slices=masks) if options.classify else []
     sizes = {"gold": len(linked)} | {str(name): int(linked.mask(name).sum()) for name in PROTOCOLS}
     report = Report(
@@ -170,7 +167,7 @@ def measure(
         unannotated=sum(doc.mentions is None for doc in gold),
         mentions=sizes,
         measures=_figures(measures, options),
-        slices=_figures(sliced, options),
+        slices=_figures(_by_slice(linked, masks, options.protocol), options),
         reliability=_reliability(pairs, linked, live, rule=rule),
         kinds=dict(sorted(Counter(error.kind for error in found).items(), key=lambda item: (-item[1], item[0]))),
         wrong=_sample_evenly(found, options.shown),
@@ -247,6 +244,13 @@ def _by_type(pairs: Sequence[tuple[Document, Document]]) -> Iterator[Measure]:
     for kind, found in recognition_by_type(pairs).items():
         for part, one in zip(PARTS, found, strict=False):
             yield replace(one, name=f"{BY_TYPE}{drop_surrogates(kind)}.{part}")
+
+
+def _by_slice(linked: Linked, masks: Mapping[str, Bools], protocol: Protocol) -> dict[str, Measure]:
+    """Return accuracy@1 over the mentions of each slice that a protocol counts, of slices with any, by name."""
+    counted = linked.mask(protocol)
+    parts = ((drop_surrogates(name), mask & counted) for name, mask in masks.items())
+    return {name: _accuracy(linked, part) for name, part in parts if part.any()}
 
 
 def _accuracy(linked: Linked, mask: Bools) -> Measure:
