@@ -164,7 +164,7 @@ def test_requests_of_the_docs_have_the_fields_that_there_are(site: Site) -> None
     asked = re.findall(r"ask (?:-X (\w+) )?\"?\$API(/[^ \"?`]*)[^`\n]*? -d '([^']*)'", page)
     assert len(asked) > 10
     for method, path, body in asked:
-        takes = [
+        takes: list[Any] = [
             route.dependant.body_params[0].field_info.annotation
             for name, route in routes_of(site.app)
             if name == (method or "POST") and route.path_regex.match(PREFIX + path) and route.dependant.body_params
