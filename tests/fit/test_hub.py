@@ -271,8 +271,12 @@ def test_without_permission_or_network(trained: Path, server: Hub, run: Run, mon
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{free.getsockname()[1]}")
     with pytest.raises(LinnetError, match="the Hub cannot be reached"):
         linnet.load("hf:ward/letters")
-    with pytest.raises(LinnetError, match="the Hub cannot be reached"):
+    with pytest.raises(LinnetError, match=r"the Hub cannot be reached.*What was pulled elsewhere can be copied"):
         pull(Repository.of("ward/letters"))
+    unsent = run("push", trained, "ward/letters")
+    assert unsent.code == 2
+    assert "the Hub cannot be reached" in unsent.err
+    assert "push it again later" in " ".join(unsent.err.split())
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ LICENSED = {  # vocabularies that must not be passed on to people without a lice
 }
 SAMPLE = 1000  # concepts whose ids are looked at
 README = "README.md"
+LATER = "Nothing is lost here: push it again later"
 
 
 @dataclass
@@ -198,7 +199,7 @@ def push(parcel: Parcel, repository: Repository, *, public: bool = False, licenc
     manifest = Manifest(parcel.kind, digests, parcel.kb_name, parcel.kb_version)
     told = json.dumps({"linnet": __version__, **manifest._asdict()}, indent=1).encode()
     written = {MANIFEST: told, README: parcel.card(repository.id, licence=licence).encode()}
-    with explained(repository.id):
+    with explained(repository.id, way=LATER):
         hub.create_repo(repository.id, private=not public, repo_type=kind, exist_ok=True)
         info = hub.repo_info(repository.id, repo_type=kind)
     if not (info.private or public):
@@ -210,7 +211,7 @@ def push(parcel: Parcel, repository: Repository, *, public: bool = False, licenc
     operations += [CommitOperationAdd(name, data) for name, data in written.items()]
     operations += [CommitOperationAdd(name, str(path)) for name, path in parcel.files.items()]
     message = f"{parcel.path.name} by Linnet {__version__}"
-    with explained(repository.id):
+    with explained(repository.id, way=LATER):
         done = hub.create_commit(
             repository.id, operations, commit_message=message, repo_type=kind, revision=repository.revision
         )

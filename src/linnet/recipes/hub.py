@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 MAIN = "main"
 NAME = re.compile(r"(?:hf:)?(\w[\w.-]*/\w[\w.-]*)(?:@(\w[\w./-]*))?", re.ASCII)
 COMMIT = re.compile(r"[0-9a-f]{40,64}")  # nothing else becomes the name of a folder
+COPY = "What was pulled elsewhere can be copied: LINNET_HOME, or the folder"
 REFS = "refs.json"  # of a repository under LINNET_HOME/hub: the commit that each revision was when it was asked for
 Kind: TypeAlias = Literal["pipeline", "kb", "bundle"]
 TYPES: Mapping[Kind, str] = {"pipeline": "model", "kb": "dataset", "bundle": "model"}  # what the Hub calls them
@@ -267,8 +268,12 @@ def client() -> Any:
 
 
 @contextmanager
-def explained(id: str) -> Iterator[None]:
+def explained(id: str, *, way: str = COPY) -> Iterator[None]:
     """Turn what goes wrong at the Hub into an error with a remedy.
+
+    Args:
+        id: the repository.
+        way: what to do where there is no network.
 
     Raises:
         LinnetError: in the place of whatever `huggingface_hub` raises.
@@ -280,8 +285,7 @@ def explained(id: str) -> Iterator[None]:
     except (HfHubHTTPError, LocalTokenNotFoundError) as error:
         raise LinnetError(_refused(id, error)) from error
     except Exception as error:  # of many kinds, some of them of the HTTP library below
-        way = "is there a network? What was pulled elsewhere can be copied: LINNET_HOME, or the folder"
-        raise LinnetError(f"{id}: the Hub cannot be reached ({_line(error)}); {way}") from error
+        raise LinnetError(f"{id}: the Hub cannot be reached ({_line(error)}); is there a network? {way}") from error
 
 
 def _refused(id: str, error: Exception) -> str:
