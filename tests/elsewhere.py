@@ -74,7 +74,7 @@ PLACES = (
         "Größe 2/linnet",
         {"LANG": "C", "TZ": "Asia/Kolkata", "COLUMNS": "40", "OMP_NUM_THREADS": "1"},
         as_nobody=True,
-        without=COMPUTED + SAME + other_tests(),
+        without=COMPUTED + SAME + BROWSER + other_tests(),
     ),
     Place(
         "another Python without extras, St. John's, 200 columns, eight threads",
