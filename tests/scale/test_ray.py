@@ -39,7 +39,7 @@ def test_nodes_that_are_killed_make_the_same(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     told = json.loads((tmp_path / "out.json").read_text())
     assert told["documents"] == 600 + 200 * KILLS
-    assert (told["cores"], told["killed"], told["said"]) == (2, KILLS, "there is no pipeline")
-    assert told["lost"]
+    assert (told["cores"], told["said"]) == (2, "there is no pipeline")
+    assert told["killed"] >= told["lost"] >= KILLS
     run(Job(Inputs((str(source),)), tmp_path / "inline", marking, {"pipeline": 1}, size=50, gather=Inline))
     assert seen(tmp_path / "out") == seen(tmp_path / "inline")
