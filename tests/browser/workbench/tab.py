@@ -56,16 +56,22 @@ class Tab:
 
     def close(self) -> None:
         """Close the tab and its browser; what it has complained of is kept."""
-        own = (f"{self.site.url}/", "data:", "blob:")
-        asked = [] if self.page.is_closed() else self.page.evaluate(ASKED)
-        self.complaints += [f"asked another server: {one}" for one in asked if not one.startswith(own)]
+        if not self.page.is_closed():
+            self._look_for_others()
         self.context.close()
+
+    def _look_for_others(self) -> None:
+        """Keep what was asked of other servers since the page was loaded."""
+        own = (f"{self.site.url}/", "data:", "blob:")
+        asked = self.page.evaluate(ASKED)
+        self.complaints += [f"asked another server: {one}" for one in asked if not one.startswith(own)]
 
     # --- going somewhere ---------------------------------------------------------------------------------------------
 
     def open(self, hash: str = "#/") -> Page:
         """Open an address within the workbench, afresh."""
         if self.page.url != "about:blank":
+            self._look_for_others()
             self.page.goto("about:blank")  # or only what stands behind the hash would change
         self.page.goto(f"/{hash}")
         self.page.wait_for_selector("h1")

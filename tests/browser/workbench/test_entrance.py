@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from linnet.annotate.api.access import PREFIX
 from tests.browser.workbench.site import NOTES, PASSWORD, Person, Site
 from tests.browser.workbench.tab import Tab
 
@@ -23,6 +24,22 @@ def test_the_first_page_is_silent_and_asks_for_name_and_password(tab: Tab) -> No
     assert page.title().endswith("Linnet")
     assert tab.faults() == []
     tab.picture("signin")
+
+
+def test_a_tab_complains_of_failures_and_of_other_servers(tabs: Callable[..., Tab]) -> None:
+    """What all other tests of screens rely on; the page's policy, which would not let it ask, is switched off."""
+    tab = tabs(bypass_csp=True)
+    page = tab.open()
+    page.route("**/session", lambda route: route.fulfill(status=500))
+    with page.expect_console_message():
+        page.evaluate(f"fetch('{PREFIX}/session')")
+    other = tab.site.url.replace("localhost", "127.0.0.1")
+    # which refuses to be shown elsewhere: it was asked all the same
+    page.evaluate(f"fetch('{other}/icon.svg', {{mode: 'no-cors'}}).catch(() => null)")
+    tab.open()
+    said, tab.complaints = tab.complaints, []
+    assert any("status of 500" in one for one in said), said
+    assert f"asked another server: {other}/icon.svg" in said
 
 
 def test_a_link_sets_a_password_once(site: Site, tab: Tab, tabs: Callable[..., Tab]) -> None:
