@@ -81,6 +81,17 @@ def test_masks_are_kept_to_and_k_is_honoured(
     assert recall(index, data, 20, mask) >= LEAST[index.SUFFIX]
 
 
+def test_cells_find_as_much_where_few_names_are_allowed(
+    data: tuple[Floats, Ints, Floats], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"FEW": 0, "FEWEST": 1, "PER_CELL": 30, "SAMPLE": 100}.items():
+        monkeypatch.setattr(approximate, name, value)
+    index = Ivf.build(data[0], data[1])
+    mask = Mask(np.arange(CONCEPTS) % 10 == 0, "v")
+    assert recall(index, data, 5, mask) >= recall(index, data, 5) > 0.2  # three of a hundred cells
+    assert capfd.readouterr() == ("", "")  # Faiss says what it would like to be taught with
+
+
 @pytest.mark.parametrize("k", [CONCEPTS - 1, 10_000])
 def test_all_concepts_can_be_asked_for(index: Approximate, data: tuple[Floats, Ints, Floats], k: int) -> None:
     assert recall(index, data, k) == 1.0

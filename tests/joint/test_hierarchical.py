@@ -62,7 +62,7 @@ def documents(count: int = 10, *, shuffle: bool = False) -> list[Document]:
 
 
 def fitted(part: Hierarchical, docs: Sequence[Document], **args: Any) -> Hierarchical:
-    loop = {"epochs": 80, "batch": 5, "lr": 2e-3, "schedule": "constant", "evaluate_every": 10}
+    loop = {"epochs": 40, "batch": 5, "lr": 4e-3, "schedule": "constant", "evaluate_every": 10}
     told = {**loop, "head_lr_multiplier": 3.0, "dropout": 0.0, **args}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinnetWarning)
@@ -103,7 +103,7 @@ def f1(part: Hierarchical, docs: Sequence[Document]) -> float:
 )
 def test_ten_documents_are_learned_by_heart(variant: Any, rows: Any, kb: KnowledgeBase, encoder: str) -> None:
     docs = documents()
-    part = fitted(small(kb, encoder, variant=variant, rows=rows), docs, epochs=70)
+    part = fitted(small(kb, encoder, variant=variant, rows=rows), docs)
     assert f1(part, docs) > 0.85  # of spans, types and concepts; the best weights are those that link best
 
 
@@ -268,7 +268,7 @@ def test_published_settings_learn_too(kb: KnowledgeBase, encoder: str) -> None:
     docs = documents()
     part = small(kb, encoder, variant="pt_hierarchical", rows="plain", context="sentences", window=128,
                  decoding="labels", dictionary=False)  # fmt: skip
-    assert f1(fitted(part, docs, nil_weight=0.125, epochs=80), docs) > 0.8
+    assert f1(fitted(part, docs, nil_weight=0.125, epochs=50, batch=15), docs) > 0.8
 
 
 def test_sentences_are_read_with_their_neighbours() -> None:

@@ -64,8 +64,8 @@ class Approximate(ABC):
         """Return a Faiss index without vectors, fitted to some of `vectors` (n, d) where it compresses."""
 
     @abstractmethod
-    def parameters(self, count: int, selector: Any) -> Any:
-        """Return the Faiss parameters of a search for `count` names among those that `selector` lets through."""
+    def parameters(self, count: int, selector: Any, share: float) -> Any:
+        """Return the Faiss parameters of a search for `count` names among the `share` that `selector` lets through."""
 
     @classmethod
     def build(cls, vectors: Floats, concepts: Ints, *, progress: Callable[[int], None] | None = None) -> Self:
@@ -145,7 +145,8 @@ class Approximate(ABC):
         depth, waiting = int(k * self._spread / share) + 1, np.arange(len(queries))
         done: dict[int, Found] = {}
         while len(waiting) and depth < count:
-            _, names = self.built.search(queries[waiting], depth, params=self.parameters(depth, selector))
+            parameters = self.parameters(depth, selector, count / len(self))
+            _, names = self.built.search(queries[waiting], depth, params=parameters)
             for place, some in zip(waiting.tolist(), names, strict=True):
                 kept = some[some >= 0] if allowed is None else some[(some >= 0) & allowed[some]]
                 found = self._best(queries[place], kept, k)
@@ -180,11 +181,11 @@ class Approximate(ABC):
         return Found(rows[chosen], scores[chosen], names[chosen].astype(np.int32))
 
 
-def _sample(vectors: Floats) -> Floats:
+def _sample(vectors: Floats, size: int = SAMPLE) -> Floats:
     """Return some of the vectors, drawn with a fixed seed."""
-    if len(vectors) <= SAMPLE:
+    if len(vectors) <= size:
         return np.ascontiguousarray(vectors)
-    places = np.random.default_rng(13).choice(len(vectors), SAMPLE, replace=False)
+    places = np.random.default_rng(13).choice(len(vectors), size, replace=False)
     return np.ascontiguousarray(vectors[np.sort(places)])
 
 
@@ -220,7 +221,7 @@ class Hnsw(Approximate):
             built.train(_sample(vectors))
         return built
 
-    def parameters(self, count: int, selector: Any) -> Any:
+    def parameters(self, count: int, selector: Any, share: float) -> Any:  # noqa: ARG002 - the graph leads past others
         """Return the parameters of a search."""
         # a search that may pass over names keeps more of them in sight
         wide = max(EF_SEARCH, count, IN_SIGHT * len(self) // 1_000_000) * (1 if selector is None else 2)
@@ -230,7 +231,8 @@ class Hnsw(Approximate):
 # --- cells ------------------------------------------------------------------------------------------------------------
 
 PER_CELL = 64  # fewest names a cell on average
-SEARCHED = 1 / 32  # of all cells
+TAUGHT = 27  # names a cell that centres are fitted to: four times as many find no more, five find two points less
+SEARCHED = 1 / 32  # of all cells, where all names are allowed
 FEWEST = 16  # cells that are searched
 
 
@@ -257,11 +259,13 @@ class Ivf(Approximate):
         code = package.ScalarQuantizer.QT_8bit
         built = package.IndexIVFScalarQuantizer(centres, size, cells, code, package.METRIC_INNER_PRODUCT)
         built.cp.spherical = True  # centres of cosines have length 1 as well
+        built.cp.min_points_per_centroid = TAUGHT  # Faiss writes to the terminal that it wants more
         if count:
-            built.train(_sample(vectors))
+            built.train(_sample(vectors, max(SAMPLE, TAUGHT * cells)))
         return built
 
-    def parameters(self, count: int, selector: Any) -> Any:  # noqa: ARG002 - a cell holds enough names of any count
-        """Return the parameters of a search."""
-        probes = max(FEWEST, int(self.built.nlist * SEARCHED))
+    def parameters(self, count: int, selector: Any, share: float) -> Any:  # noqa: ARG002 - a cell holds enough names
+        """Return the parameters of a search; where fewer names are allowed, the nearest of them lie in more cells."""
+        wide = SEARCHED if selector is None else SEARCHED / share
+        probes = max(FEWEST, int(self.built.nlist * wide))
         return faiss().SearchParametersIVF(nprobe=min(probes, self.built.nlist), sel=selector)
