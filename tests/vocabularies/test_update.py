@@ -91,6 +91,17 @@ def test_sources_of_the_new_one_are_cited_once(tmp_path: Path) -> None:
     assert [one["release"] for one in KnowledgeBase.open(old.path).sources] == ["2017", "2024"]
 
 
+def test_an_older_release_is_told(tmp_path: Path) -> None:
+    old, new, other = (
+        build([Concept("X:1", (Name(day),))], tmp_path / f"{day}.kb", sources=[{"release": f"{ontology}/{day}"}])
+        for ontology, day in (("hp", "2024-12-12"), ("hp", "2025-01-16"), ("doid", "2023-01-01"))
+    )
+    with pytest.warns(LinnetWarning, match=r"2024-12-12\.kb is an older release \(2024-12-12\) than 2025"):
+        update(new.path, old, dry_run=True)
+    update(old.path, new)  # warnings are errors here
+    update(old.path, other)
+
+
 def test_an_edit_meanwhile_is_not_undone(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = make(Concept("X:1", (Name("one"),))), make(Concept("X:1", (Name("uno"),)))
     compare = module._compare

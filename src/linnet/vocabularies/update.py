@@ -7,6 +7,7 @@ beside it, projects of the workbench. A file that is built anew has other rows a
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -23,6 +24,7 @@ from linnet.vocabularies.stored import edited_by_hand, retired_by_id
 __all__ = ["update"]
 
 SHOWN = 5  # ids that a warning names
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")  # in the name of a release: hp/releases/2025-01-16
 
 
 def update(
@@ -37,7 +39,7 @@ def update(
 
     Concepts that `new` lacks are retired: without a successor, unless `new` knows the id as retired. Ids that only
     `path` knows as retired stay. The sources of `new` are added to those of `path`. A warning names concepts that were
-    edited by hand and of which `new` says something else, or nothing.
+    edited by hand and of which `new` says something else, or nothing; another one says if `new` is an older release.
 
     Args:
         path: the file to change.
@@ -68,7 +70,7 @@ def update(
     found = _compare(old, new)
     if not other:
         _refuse_another(old, new, found.gone)
-    _warn_of_lost(new, sorted(own.intersection(itertools.chain(*found))))
+    _warn(old, new, sorted(own.intersection(itertools.chain(*found))))
     with KnowledgeBase.edit(path, dry_run=dry_run) as edit:
         if edit.version != old.version:
             raise KnowledgeBaseError(f"{path} was edited while it was read: update it again")
@@ -125,7 +127,22 @@ def _refuse_another(old: KnowledgeBase, new: KnowledgeBase, gone: list[str]) -> 
         )
 
 
-def _warn_of_lost(new: KnowledgeBase, own: list[str]) -> None:
+def _warn(old: KnowledgeBase, new: KnowledgeBase, own: list[str]) -> None:
+    """Warn of an older release, and of concepts that were edited by hand."""
+    was, now = _days(old), _days(new)
+    for release in sorted(was.keys() & now.keys()):
+        if now[release] < was[release]:
+            warn(f"{new.path.name} is an older release ({now[release]}) than {old.path.name} ({was[release]})")
     if own:
         few = ", ".join(own[:SHOWN]) + (", …" if len(own) > SHOWN else "")
         warn(f"edited by hand, and of which {new.path.name} says something else, or nothing: {len(own):,} ({few})")
+
+
+def _days(kb: KnowledgeBase) -> dict[str, str]:
+    """Return the latest day of the releases of each name that a knowledge base was made of."""
+    found: dict[str, str] = {}
+    for release in (source.get("release", "") for source in kb.sources):
+        if day := DAY.search(release):
+            name = DAY.sub("", release)
+            found[name] = max(day.group(), found.get(name, ""))
+    return found
