@@ -265,7 +265,7 @@ def test_shuffled_labels_teach_nothing_and_true_ones_what_holds_elsewhere(names:
     assert share_right(right, unseen) >= 0.9
     # each surface means each of the concepts once: this says nothing about any; one training may be lucky
     labelled = many(36, "Patient {1} had {0} last year.", lambda i: (i + i // 6) % 6)
-    args = {"epochs": 20, "batch": 18}
+    args: dict[str, Any] = {"epochs": 20, "batch": 18}
     shuffled = [taught(Dense(kb=names, encoder=bert, aliases=False), labelled, seed=n, **args) for n in range(4)]
     assert statistics.mean(share_right(dense, unseen) for dense in shuffled) <= 0.5
 
