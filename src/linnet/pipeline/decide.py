@@ -108,7 +108,8 @@ class Decide(Stage):
 
     def _probability(self, mention: Mention, candidates: Candidates, row: int) -> float:
         if self.confidence is None:
-            first = min(max(float(candidates.scores[0]), 0.0), 1.0)
+            # the shortest decimal of it, as files have scores: 0.8999999761581421 does not reach a threshold of 0.9
+            first = min(max(float(str(candidates.scores[0])), 0.0), 1.0)
             return (
                 first / int((candidates.scores >= candidates.scores[0] - TIE).sum()) if len(candidates) > 1 else first
             )
