@@ -56,6 +56,19 @@ def test_a_mention_with_several_of_the_concepts_counts_once(tmp_path: Path) -> N
         assert there.documents(Asked((frozenset(["HP:0000001", "HP:0000002"]),))).rows() == [("a", 1, None)]
 
 
+@pytest.mark.parametrize("format", ["jsonl", "parquet"])
+def test_ids_with_bars_and_backslashes_are_found(tmp_path: Path, format: str) -> None:
+    ids = ("V:c|DEL|13|", "V:a\\b", "HP:0000001")
+    docs = [Document("a", "fits", mentions=(Mention(0, 4, concepts=ids), Mention(0, 4, concepts=())))]
+    if format == "parquet":
+        tables(tmp_path, docs)
+    else:
+        write(docs, tmp_path / "a.jsonl")
+    with Linked(tmp_path) as there:
+        assert [row[3] for row in there.document("a").rows()] == sorted(ids)
+        assert [there.documents(Asked((frozenset([id]),))).rows() for id in ids] == [[("a", 1, None)]] * 3
+
+
 def test_a_part_that_is_being_written_is_left_out(tmp_path: Path) -> None:
     tables(tmp_path, [doc("a", "HP:0000001")], [doc("b", "HP:0000001")], [doc("c", "HP:0000001")])
     (tmp_path / "documents-000001-000000.parquet").unlink()

@@ -36,7 +36,7 @@ __all__ = ["Shards", "connected", "literal", "make_index", "quoted", "shards_of"
 
 logger = logging.getLogger(__name__)
 
-VERSION = 3
+VERSION = 4
 INDEX, STATE, MANIFEST = ".index", "state.json", "manifest.json"
 OURS = {"mentions.parquet", "documents.parquet", "concepts.parquet", STATE}
 TRIES = 3  # to put an index in its place while others do
@@ -268,8 +268,11 @@ def _load_parquet(connection: Any, shards: Shards) -> None:
     if strange:
         told = f"shard-….parquet and documents-….parquet do not belong together ({strange:,} mentions)"
         raise FormatError(shards.mentions[0].parent, told)
-    connection.execute("""
-        CREATE VIEW mentions AS SELECT unnest(string_split(concepts, '|')) AS concept, doc, mention,
+    # ids are joined by bars, and have a backslash in front of their own (`linnet.corpora.mention_table.join`)
+    connection.execute(r"""
+        CREATE VIEW mentions AS SELECT
+            regexp_replace(unnest(regexp_extract_all(concepts, '(?:[^|\\]|\\.)+')), '\\(.)', '\1', 'g') AS concept,
+            doc, mention,
             "start"::INTEGER AS "start", "end"::INTEGER AS "end", "text", probability,
             coalesce(assertion, '') AS assertion
         FROM found WHERE concepts <> ''
