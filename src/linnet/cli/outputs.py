@@ -109,7 +109,7 @@ class Outputs:
             write_beside(counted, self.path, format=self.format, kb=linker.concepts, aside=aside, options=options)
             remember(self.path)
             self._say_lost()
-        elif linker.concepts is not None:
+        else:
             show(docs, linker.concepts)
 
     def write_kept(self, kept: Unfinished, new: Iterable[Document], linker: Pipeline) -> None:
@@ -193,16 +193,19 @@ def _release(kb: KnowledgeBase) -> str:
 # --- the table -------------------------------------------------------------------------------------------------------
 
 
-def show(docs: Iterable[Document], kb: KnowledgeBase | Terminologies) -> None:
+def show(docs: Iterable[Document], kb: KnowledgeBase | Terminologies | None) -> None:
     """Print the linked mentions of each document as a table.
 
-    It has a column for several terminologies, and one for assertions where anything has been said of them.
+    It has a column for several terminologies, one for names if there is a knowledge base (that of a server need not be
+    here), and one for assertions where anything has been said of them.
     """
     starred = blunt = False
     several = not isinstance(kb, KnowledgeBase)
     for doc in docs:
         told = any(mention.assertion for mention in doc.mentions or ())
-        shown = {"text": True, "terminology": several, "assertion": told, "concept": True, "name": True}
+        sides = several and any(mention.terminology for mention in doc.mentions or ())
+        named = kb is not None
+        shown = {"text": True, "terminology": sides, "assertion": told, "concept": True, "name": named}
         columns = [*(name for name, wanted in shown.items() if wanted), "probability"]
         rows = [[row[name] for name in columns] for row in _rows(doc, kb)]
         if not rows:
@@ -217,7 +220,7 @@ def show(docs: Iterable[Document], kb: KnowledgeBase | Terminologies) -> None:
         print("Probabilities marked * are uncalibrated: they rank answers but are not frequencies.")
 
 
-def _rows(doc: Document, kb: KnowledgeBase | Terminologies) -> Iterator[dict[str, str]]:
+def _rows(doc: Document, kb: KnowledgeBase | Terminologies | None) -> Iterator[dict[str, str]]:
     for mention in doc.mentions or ():
         surface = " ".join(doc.surface(mention).split())
         surface = surface if len(surface) <= WIDTH else f"{surface[: WIDTH - 1]}…"
@@ -230,6 +233,6 @@ def _rows(doc: Document, kb: KnowledgeBase | Terminologies) -> Iterator[dict[str
                 "terminology": mention.terminology,
                 "assertion": said(mention),
                 "concept": id,
-                "name": kb[kb.row(id)].name if id in kb else "",
+                "name": kb[kb.row(id)].name if kb is not None and id in kb else "",
                 "probability": probability + mark,
             }
