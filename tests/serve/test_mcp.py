@@ -18,6 +18,7 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Pipeline
 from linnet.pipeline.decide import Decide
+from linnet.recipes.config import load
 from linnet.retrieve.exact import Exact
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -122,14 +123,28 @@ def test_tools_follow_edits(tmp_path: Path) -> None:
 
 
 def test_long_answers_are_cut(kb: KnowledgeBase, recipe: Path) -> None:
-    from linnet.recipes.config import load
-
     async def conversation() -> None:
         async with Client(make_server(load(recipe))) as client:
             answer = await client.call_tool("link", {"text": "seizures. " * 600})
             assert isinstance(answer.structured_content, dict)
             assert len(answer.structured_content["mentions"]) == 500
             assert answer.structured_content["left_out"] == 100
+
+    anyio.run(conversation)
+
+
+def test_a_mention_in_several_parts_says_where_they_are(tmp_path: Path) -> None:
+    names = (Concept("D:1", (Name("breast cancer"),)), Concept("D:2", (Name("ovarian cancer"),)))
+    link = load("dictionary", kb=build(names, tmp_path / "cancers.kb"))
+
+    async def conversation() -> None:
+        async with Client(make_server(link)) as client:
+            answer = await client.call_tool("link", {"text": "Breast and ovarian cancer."})
+            assert isinstance(answer.structured_content, dict)
+            found = {one["text"]: one for one in answer.structured_content["mentions"]}
+            assert (found["Breast cancer"]["start"], found["Breast cancer"]["end"]) == (0, 25)
+            assert found["Breast cancer"]["parts"] == [[0, 6], [19, 25]]
+            assert found["ovarian cancer"]["parts"] == []
 
     anyio.run(conversation)
 

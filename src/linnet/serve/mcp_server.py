@@ -55,12 +55,14 @@ class MentionFound(BaseModel):
 
     ``probability`` is how often such answers are right if ``calibrated``; else it only ranks them. ``assertion`` says
     whether the text affirms it, negates it, speaks of a relative, or says "family (denied)" that no
-    relative has it …; empty if nobody looked.
+    relative has it …; empty if nobody looked. ``parts`` are the stretches of a mention that lies in several, such as
+    *breast cancer* in *breast and ovarian cancer*: its ``text`` is theirs.
     """
 
     start: int
     end: int
     text: str
+    parts: list[tuple[int, int]] = []
     concepts: list[Step]
     probability: float | None = None
     calibrated: bool = False
@@ -134,6 +136,7 @@ class _Tools:
                 start=mention.start,
                 end=mention.end,
                 text=doc.surface(mention),
+                parts=[(start, end) for start, end in mention.parts],
                 concepts=[Step(id=id, name=self.kb[id].name) for id in mention.concepts or ()],
                 probability=mention.probability,
                 calibrated=bool(mention.calibration),
