@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import linnet
+from linnet.cli import main
 from linnet.codec import with_ids
 from linnet.data import Document
 from linnet.errors import LinnetError, PipelineError, RecipeError
@@ -23,6 +24,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Pipeline, remote_http
 from linnet.pipeline.remote import Remote, RemotePipeline
 from linnet.pipeline.remote_http import RemoteError
+from linnet.recipes.linking import link_given
 from linnet.reporter import Reporter, reporting
 from linnet.scale.job_key import made_of
 from linnet.serve.app import make_app
@@ -75,6 +77,23 @@ def test_without_the_knowledge_base_candidates_have_ids(port: int, local: Pipeli
     assert remote(there) == remote([there])  # they go there and back as they are
     mention = linnet.Mention(0, 4, concepts=("HP:0009999", "HP:1"))
     assert remote.names(mention) == ("Seizure", "HP:1")
+
+
+def test_the_terminal_shows_what_a_server_has_linked(
+    port: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINNET_API_KEY", KEY)
+    monkeypatch.setattr("sys.argv", ["linnet", "link", TEXTS[0], "--pipeline", f"http://127.0.0.1:{port}"])
+    with pytest.raises(SystemExit, match="0"):
+        main()
+    shown = capsys.readouterr().out
+    assert all(word in shown for word in ("seizures", "affirmed", "HP:0001250", "1.00*"))
+    assert not any(word in shown for word in ("name", "terminology")), "the server's knowledge base is not here"
+
+
+def test_given_mentions_are_the_matter_of_the_server(port: int, kb: KnowledgeBase) -> None:
+    with pytest.raises(LinnetError, match="finds mentions itself: let the server link with a pipeline for given ones"):
+        link_given(load(port, kb=kb))
 
 
 def test_threads_share_it(port: int, local: Pipeline, kb: KnowledgeBase) -> None:

@@ -101,10 +101,14 @@ def link_given(linker: Pipeline) -> Pipeline:
     words in any order and form); networks that find and link at once link what is given.
 
     Raises:
-        LinnetError: it links to several terminologies.
+        LinnetError: it links to several terminologies, or is a server's.
     """
     if "mentions" in linker.needs:
         return linker
+    from linnet.pipeline.remote import RemotePipeline  # noqa: PLC0415 - most pipelines run here
+
+    if isinstance(linker, RemotePipeline):
+        raise LinnetError(f"{linker.name} finds mentions itself: let the server link with a pipeline for given ones")
     if linker.kb is None:
         raise LinnetError(f"{linker!r} links to several terminologies: load one for given mentions")
     from linnet.detect.gold import Gold  # noqa: PLC0415 - most mentions are found
