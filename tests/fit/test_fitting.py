@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from linnet.data import Candidates, Document, Mention
+from linnet.detect.dictionary import Dictionary
 from linnet.detect.gold import Gold
+from linnet.detect.linkable import Linkable
 from linnet.errors import DataError, FormatError, LinnetError, RecipeError
 from linnet.fit.fitting import CrossFitted, Done, Progress, cross_fit, fit_part, train
 from linnet.fit.plan import Task, tasks, without_calibration
@@ -114,6 +116,7 @@ class Watcher(Reranker):
     kb: KnowledgeBase
     leaks: float = field(default=-1, init=False)
     documents: int = field(default=0, init=False)
+    linked: int = field(default=0, init=False)
     answers: int = field(default=0, init=False)
     args: Mapping[str, Any] = field(default_factory=dict, init=False)
     fails: bool = field(default=False, init=False)
@@ -142,7 +145,7 @@ class Watcher(Reranker):
         mentions = [m for doc in out for m in doc.mentions or ()]
         found = [m.candidates for m in mentions if m.candidates]
         self.leaks = sum(float(some.features.get("network", some.scores)[0]) for some in found)  # inside a fusion
-        self.documents, self.args = len(out), args
+        self.documents, self.linked, self.args = len(out), len(found), args
         assert before([Document("new", "x", mentions=())])[0].id == "new"
         yield Step(1, 1, losses={"leaks": self.leaks})
 
@@ -214,6 +217,17 @@ def test_no_part_sees_what_one_that_stays_has_learned_of_the_same_document(
     assert watcher.leaks == 0
     assert first.seen == {doc.id for doc in docs}
     assert len(docs) not in first.runs
+
+
+@pytest.mark.parametrize("kind", [Learner, Forgetful])
+def test_parts_of_linkable_learn_behind_each_other(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path, kind: type[Learner]
+) -> None:
+    first, inside, behind = kind(kb=kb), Watcher(kb=kb), Watcher(kb=kb)
+    linkable = Linkable([Dictionary(kb=kb), first, inside], min_score=0.0)
+    run(Pipeline(linkable, behind, Decide(kb=kb), kb=kb), docs, tmp_path / "out", folds=5)
+    assert (inside.linked, inside.leaks) == (behind.linked, behind.leaks) == (len(docs), 0)
+    assert first.seen == {doc.id for doc in docs}
 
 
 def test_documents_that_nobody_has_annotated_teach_nothing(

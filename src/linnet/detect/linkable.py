@@ -44,6 +44,7 @@ class Linkable(Detector):
     min_score: float = 0.85
 
     GIVES = frozenset({"mentions", "candidates"})
+    CHAIN = True
 
     def __post_init__(self) -> None:
         check_parts(self, self.of, Stage)

@@ -26,7 +26,7 @@ from typing import Any, cast
 from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.fit.curve import CURVE, Curve
-from linnet.fit.plan import Task, annotated, learner_at, part_at, with_gold, with_part
+from linnet.fit.plan import Task, annotated, in_front, learner_at, part_at, with_gold, with_part
 from linnet.fit.preflight import check_teachable, shared
 from linnet.fit.store import Finished, corpus_version, first_process
 from linnet.fit.unseen import enough_dev, fold_of, times_again
@@ -256,13 +256,14 @@ def fit_part(
     """
     part = learner_at(pipeline, task.place)
     from_dev = part.LEARNS_FROM == "dev"
-    earlier = [other for other in done if other.place[0] < task.place[0]]
+    before, earlier = in_front(pipeline, task.place, done)
+    if len(before.parts) > task.place[0]:
+        known = None  # parts inside of this one have other places there
     # earlier parts may learn from documents that nobody has annotated, and cannot answer for them in front of this one
     taught, dev = (with_gold(docs), with_gold(dev)) if part.needs_gold(task.args) else (docs, dev)
     dev = enough_dev(pipeline, task, taught, dev, earlier=earlier, folds=folds) if from_dev else dev
     if from_dev and set(map(identity, docs)).isdisjoint(map(identity, dev)):
         earlier = []  # nothing has seen what the part learns from, so no fold would be asked
-    before = pipeline.with_parts(pipeline.parts[: task.place[0]])
     kb = cast("KnowledgeBase", pipeline.kb)
     args = {**task.args, "checkpoints": checkpoints} if checkpoints is not None and part.NETWORK else task.args
     behind = cross_fit(before, earlier, docs, folds=folds, checkpoints=checkpoints, known=known)

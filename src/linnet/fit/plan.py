@@ -19,6 +19,7 @@ __all__ = [
     "Task",
     "annotated",
     "from_dev",
+    "in_front",
     "learner_at",
     "learners",
     "must_have_dev",
@@ -219,6 +220,27 @@ def part_at(pipeline: Pipeline, place: Sequence[int]) -> Component:
 def learner_at(pipeline: Pipeline, place: Sequence[int]) -> Learner:
     """Return the part in a place, which learns."""
     return learner_of(part_at(pipeline, place))
+
+
+def in_front(pipeline: Pipeline, place: Sequence[int], done: Sequence[Task]) -> tuple[Pipeline, list[Task]]:
+    """Return the parts that stand before a place, and their trainings among those `done`, with the places there.
+
+    What stands before it inside of a component whose parts follow each other (`Learner.CHAIN`) is among them.
+    """
+    parts: list[Component] = []
+    earlier: list[Task] = []
+    beside = pipeline.parts
+    for depth, index in enumerate(place):
+        if not depth or learner_at(pipeline, place[:depth]).CHAIN:
+            near = [task for task in done if len(task.place) > depth and task.place[:depth] == tuple(place[:depth])]
+            earlier += [
+                replace(task, place=(len(parts) + task.place[depth], *task.place[depth + 1 :]))
+                for task in near
+                if task.place[depth] < index
+            ]
+            parts += beside[:index]
+        beside = tuple(inner_of(beside[index]))
+    return pipeline.with_parts(parts), earlier
 
 
 def with_part(pipeline: Pipeline, place: Sequence[int], part: Component) -> Pipeline:

@@ -103,6 +103,7 @@ class Learner:
         ARGS: what the ``[[train]]`` table of a part without stages may hold.
         TABLES: keywords that are tables of keywords of another component, with its name.
         KEPT: names of `made_once` properties that do not depend on the knowledge base.
+        CHAIN: its inner components stand one behind the other, as those of a pipeline do; else side by side.
     """
 
     LEARNED: ClassVar[frozenset[str]] = frozenset()
@@ -114,6 +115,7 @@ class Learner:
     ARGS: ClassVar[type[TrainingArgs] | None] = None
     TABLES: ClassVar[Mapping[str, str]] = EMPTY
     KEPT: ClassVar[frozenset[str]] = frozenset()
+    CHAIN: ClassVar[bool] = False
 
     # --- what it is --------------------------------------------------------------------------------------------------
 
