@@ -25,7 +25,7 @@ from linnet.fit.curve import CURVE
 from linnet.fit.fitting import Done, Progress
 from linnet.fit.fitting import train as train_all
 from linnet.fit.plan import Task, needs_documents, needs_gold, needs_texts, note_choice, tasks
-from linnet.fit.store import first_process
+from linnet.fit.store import alone, first_process
 from linnet.home import near_name
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
@@ -111,9 +111,11 @@ def train(
         from linnet.cli.cross_validate import cross_validate  # noqa: PLC0415 - most train one pipeline
 
         kb_used = cast("KnowledgeBase", pipeline.kb)
-        cross_validate(
-            recipe, kb_used, read.learns_from, data, folds, output, changes, texts=unmarked, follow=follow, quiet=quiet
-        )
+        with alone(output):
+            cross_validate(
+                recipe, kb_used, read.learns_from, data, folds, output, changes,
+                texts=unmarked, follow=follow, quiet=quiet,
+            )  # fmt: skip
         return
     docs, dev = with_dev(*_documents(read.learns_from, data), read.dev_share, seed=read.seed)
     if corpus and not needs_gold(pipeline, todo):
@@ -123,7 +125,8 @@ def train(
         note_choice(pipeline, read, list(dev_documents(read.corpus, data=data)))
     taught = len(docs) if needs_texts(pipeline, todo) else sum(doc.mentions is not None for doc in docs)
     about, told = _described(recipe, read, texts or (), taught=taught, of=len(docs))
-    follow(train_all(pipeline, todo, docs, dev, output=output, about=about), documents=len(docs))
+    with alone(output):
+        follow(train_all(pipeline, todo, docs, dev, output=output, about=about), documents=len(docs))
     if first and curve is not None and (output / CURVE).exists():
         shutil.copyfile(output / CURVE, curve)
     logger.info("%s: trained on %s", output, told)
