@@ -105,17 +105,15 @@ def train(
     pipeline = load(recipe, kb=read.open_kb(data=data) if kb is None else kb, changes=changes)
     todo = tasks(pipeline, read.train, source=recipe, seed=read.seed)
     _require_teachers(recipe, read, pipeline, todo, folds=folds, texts=texts)
-    follow = functools.partial(_follow, read, metrics=metrics, wandb=wandb, tensorboard=tensorboard)
+    follow = functools.partial(_follow, read, output, metrics=metrics, wandb=wandb, tensorboard=tensorboard)
     unmarked = functools.partial(_unannotated, read, texts or (), pipeline, todo, data=data)
     if folds is not None:
         from linnet.cli.cross_validate import cross_validate  # noqa: PLC0415 - most train one pipeline
 
         kb_used = cast("KnowledgeBase", pipeline.kb)
-        with alone(output):
-            cross_validate(
-                recipe, kb_used, read.learns_from, data, folds, output, changes,
-                texts=unmarked, follow=follow, quiet=quiet,
-            )  # fmt: skip
+        cross_validate(
+            recipe, kb_used, read.learns_from, data, folds, output, changes, texts=unmarked, follow=follow, quiet=quiet
+        )
         return
     docs, dev = with_dev(*_documents(read.learns_from, data), read.dev_share, seed=read.seed)
     if corpus and not needs_gold(pipeline, todo):
@@ -125,8 +123,7 @@ def train(
         note_choice(pipeline, read, list(dev_documents(read.corpus, data=data)))
     taught = len(docs) if needs_texts(pipeline, todo) else sum(doc.mentions is not None for doc in docs)
     about, told = _described(recipe, read, texts or (), taught=taught, of=len(docs))
-    with alone(output):
-        follow(train_all(pipeline, todo, docs, dev, output=output, about=about), documents=len(docs))
+    follow(train_all(pipeline, todo, docs, dev, output=output, about=about), documents=len(docs))
     if first and curve is not None and (output / CURVE).exists():
         shutil.copyfile(output / CURVE, curve)
     logger.info("%s: trained on %s", output, told)
@@ -166,6 +163,7 @@ def _described(recipe: str, read: Recipe, texts: Sequence[str], *, taught: int, 
 
 def _follow(
     read: Recipe,
+    output: Path,
     news: Iterable[Progress | Done],
     *,
     documents: int,
@@ -173,11 +171,11 @@ def _follow(
     wandb: str | None,
     tensorboard: Path | None,
 ) -> None:
-    """Print the progress of a training, send it to what tracks it, and write the seconds of each part."""
+    """Train into a folder alone: print the progress, send it to what tracks it, and write the seconds of each part."""
     first = first_process()
     times: list[Done] = []
     project, board = (wandb, tensorboard) if first else (None, None)
-    with tracking(project, read.model_dump(mode="json"), folder=board) as tracker:
+    with alone(output), tracking(project, read.model_dump(mode="json"), folder=board) as tracker:
         for one in _log_progress(news):
             tracker.tell(one)
             times += [one] if isinstance(one, Done) else []
