@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from typing import Any
 
 import pytest
 from tools.fuzz.mutations import mutated
@@ -78,7 +79,7 @@ def test_names_that_are_meant_to_break_out(site: Site, root: Person, name: str) 
 
 def test_half_a_surrogate_pair_in_one_document_of_a_file(site: Site, root: Person) -> None:
     project = site.project(root)
-    odd = [
+    odd: list[dict[str, Any]] = [
         {"meta": {"ward": "\ud800"}},
         {"mentions": [{"start": 0, "end": 4, "concepts": ["X:\ud800"], "source": "pred"}]},
     ]
