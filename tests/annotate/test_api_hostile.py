@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from typing import Any
 
 import pytest
 from tools.fuzz.mutations import mutated
@@ -73,3 +75,16 @@ def test_names_that_are_meant_to_break_out(site: Site, root: Person, name: str) 
     project = site.project(root)
     sent(root, project, {name: b"Seizures."}, None)
     assert len(standing(root, project)) <= 1
+
+
+def test_half_a_surrogate_pair_in_one_document_of_a_file(site: Site, root: Person) -> None:
+    project = site.project(root)
+    odd: list[dict[str, Any]] = [
+        {"meta": {"ward": "\ud800"}},
+        {"mentions": [{"start": 0, "end": 4, "concepts": ["X:\ud800"], "source": "pred"}]},
+    ]
+    lines = [json.dumps({"id": f"n{number}", "text": "Fits.", **more}) for number, more in enumerate([*odd, {}])]
+    told = root.upload(project, ("notes.jsonl", "\n".join(lines).encode()), format="jsonl")
+    assert [one["message"][:24] for one in told["errors"]] == [f"document 'n{n}' has half a" for n in (0, 1)]
+    [id] = told["added"]
+    assert root.get(f"/projects/{project}/documents/{id}")["ext_id"] == "n2"

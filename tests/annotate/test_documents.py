@@ -94,6 +94,8 @@ def test_only_predictions_are_no_gold(desk: Desk) -> None:
         (Document("x" * 501, "Fits."), "1 to 500 characters"),
         (Document("x", "Fi\0ts."), "NUL"),
         (Document("x", "Fi\ud800ts."), "surrogate"),
+        (Document("x", "Fits.", meta={"ward": "\ud800"}), "surrogate pair in its annotations or meta"),
+        (Document("x", "Fits.", mentions=(Mention(0, 4, types=("\ud800",)),)), "surrogate pair in its annotations"),
     ],
 )
 def test_what_cannot_be_stored(desk: Desk, doc: Document, problem: str) -> None:

@@ -378,7 +378,15 @@ def damaged(line: Any, *path: Any, to: Any) -> Any:
         (("streams", 0, "events", 0, "after", "parts"), [], "outside the text"),
         (("streams", 0, "events", 0, "kind"), "undo", "nothing to undo"),
         (("streams", 0, "comments"), {}, "not one of a history"),
-        (("streams", 0, "events", 0, "more"), 1, "not one of a history"),
+        (("streams", 0, "events", 0, "more"), 1, "more: unknown field"),
+        (("streams", 0, "events", 0, "ms"), 1 << 64, "not one of a history: ms: "),
+        (("streams", 0, "events", 0, "ms"), "9", "not one of a history: ms: "),
+        (("streams", 0, "events", 0, "at"), "\0", "not one of a history: at: "),
+        (("streams", 0, "events", 0, "kb"), {}, "not one of a history: kb: "),
+        (("streams", 0, "user"), 1 << 64, "streams.0.user: "),
+        (("streams", 0, "kind"), "\0", "streams.0.kind: "),
+        (("streams", 0, "suggestions"), "x", "streams.0.suggestions: "),
+        (("format",), {}, "not one of a history: format: "),
     ],
 )
 def test_a_damaged_history_is_refused(desk: Desk, path: Any, to: Any, problem: str) -> None:

@@ -27,6 +27,12 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize("to", ["nope", "bioc-xml", "medcat"])
+def test_convert_refuses_a_format_that_is_not_written(run: Run, source: Path, tmp_path: Path, to: str) -> None:
+    done = run("corpus", "convert", source, tmp_path / "x", "--to", to)
+    assert (done.code, f"corpus format {to!r}" in done.err) == (2, True)
+
+
 def test_convert_names_what_is_lost(run: Run, source: Path, tmp_path: Path) -> None:
     done = run("corpus", "convert", source, tmp_path / "all.gsc")
     assert done.code == 0

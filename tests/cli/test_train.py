@@ -12,6 +12,7 @@ from linnet.corpora import read, write
 from linnet.corpora.catalog import read_corpus
 from linnet.data import Concept, Document, Mention, Name
 from linnet.fit.fitting import Progress
+from linnet.fit.store import alone
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline.component import Step
@@ -70,6 +71,10 @@ def test_a_recipe_becomes_a_folder_that_links(run: Run, tmp_path: Path, data: Pa
     [out] = linker([Document("x", text, mentions=(Mention(0, 4),))])
     assert [mention.concepts for mention in out.mentions or ()] == [("MESH:D000004",)]
     assert "corpus: bc5cdr, split train" in (tmp_path / "out" / "card.md").read_text()
+    for more in ((), ("--folds", 2)):
+        with alone(tmp_path / "new"):
+            refused = run("train", recipe, "-o", tmp_path / "new", "--data", data, *more)
+        assert (refused.code, "another process trains into it" in refused.err) == (2, True)
     again = run("train", recipe, "-o", tmp_path / "out", "--data", data)
     assert (again.code, "exists and is not empty" in again.err) == (2, True)
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pytest
 
+import linnet
 from linnet.data import Candidates, Document, Mention
 from linnet.detect.dictionary import Dictionary
 from linnet.detect.gold import Gold
@@ -19,7 +20,7 @@ from linnet.detect.linkable import Linkable
 from linnet.errors import DataError, FormatError, LinnetError, RecipeError
 from linnet.fit.fitting import CrossFitted, Done, Progress, cross_fit, fit_part, train
 from linnet.fit.plan import Task, tasks, without_calibration
-from linnet.fit.store import Finished, corpus_version
+from linnet.fit.store import Finished, alone, corpus_version
 from linnet.fit.unseen import enough_dev, fold_of
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Reranker, Retriever, Stage, Step
@@ -602,6 +603,21 @@ def test_of_several_processes_the_first_writes(
     assert [path.name for path in (tmp_path / "out.parts").iterdir() if path.is_dir()] == ["1-forgetful"]
     run(pipeline(kb, Forgetful(kb=kb)), docs[:9], tmp_path / "out")  # of another training
     assert (tmp_path / "out.parts" / "finished.json").exists()
+
+
+def test_two_trainings_do_not_remove_each_others_parts(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "new" / "out"
+    with alone(output):
+        with pytest.raises(LinnetError, match="another process trains into it"):
+            linnet.train(Gold() >> Ngram(kb=kb), docs, output=output)
+        monkeypatch.setenv("RANK", "1")
+        with alone(output):  # one of the processes that train together
+            pass
+    monkeypatch.delenv("RANK")
+    linnet.train(Gold() >> Ngram(kb=kb), docs, output=output)
+    assert list(output.parent.iterdir()) == [output]
 
 
 def test_parts_of_another_training_are_of_no_use(kb: KnowledgeBase, docs: list[Document], tmp_path: Path) -> None:

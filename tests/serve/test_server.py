@@ -59,6 +59,22 @@ def test_who_does_not_finish_the_headers_is_cut(port: int, begun: bytes) -> None
         assert rest(client) == 0
 
 
+def test_who_sends_headers_without_end_is_cut(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linnet.serve.server.HEAD", 60)
+    sent = 0
+    with connected(port) as client, suppress(BrokenPipeError, ConnectionResetError):
+        client.sendall(b"GET /none HTTP/1.1\r\nHost: a\r\n")
+        while sent < 50_000_000:
+            client.sendall(b"X-A: a\r\n" * 5_000)
+            sent += 40_000
+    assert sent < 20_000_000  # what the system keeps of it by itself
+    with connected(port) as client:
+        client.sendall(b"GET /none HTTP/1.1\r\nHost: a\r\nX-A: " + b"a" * 60_000 + b"\r\n\r\n")
+        answer = http.client.HTTPResponse(client)
+        answer.begin()
+        assert answer.status == 404
+
+
 def test_who_does_not_finish_a_second_request_is_cut(port: int) -> None:
     with connected(port) as client:
         client.sendall(b"GET /none HTTP/1.1\r\nHost: a\r\n\r\n")

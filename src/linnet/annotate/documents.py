@@ -15,11 +15,21 @@ from linnet.annotate.people import LONGEST_NAME, name_of, storable
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.runs import add_predictions, end_run, start_run
 from linnet.annotate.tables import assignment, comment, document, idem, job, prediction, upload
-from linnet.codec import from_json, to_json
+from linnet.codec import dumps, from_json, to_json
 from linnet.data import Document, Rows, Span
 from linnet.errors import DataError
 
-__all__ = ["Added", "add_documents", "document_of", "gold_of", "named_alike", "redact", "row_of", "unique"]
+__all__ = [
+    "Added",
+    "add_documents",
+    "check_storable",
+    "document_of",
+    "gold_of",
+    "named_alike",
+    "redact",
+    "row_of",
+    "unique",
+]
 
 ERASED = "erased with a text that it may have quoted"
 LISTS = ("passages", "sentences", "abbreviations", "reviewed")
@@ -99,11 +109,27 @@ def _by(doc: Document, *, people: bool) -> tuple[Any, ...]:
     return tuple(mention for mention in doc.mentions or () if (mention.source != "pred") == people)
 
 
+def check_storable(doc: Document, rows: Rows | None = None) -> None:
+    """Refuse a document that could be stored, and not be read again.
+
+    Raises:
+        DataError: its id or text has NUL characters, or any of it halves of surrogate pairs.
+    """
+    storable(doc.id, f"the id of document {doc.id!r}")
+    storable(doc.text, f"document {doc.id!r}")
+    try:
+        dumps(doc, rows).encode()
+    except UnicodeEncodeError as error:
+        place = error.object[max(0, error.start - 20) : error.end]
+        raise DataError(
+            f"document {doc.id!r} has half a surrogate pair in its annotations or meta, behind {place!r}"
+        ) from error
+
+
 def _values(doc: Document, rows: Rows | None) -> dict[str, Any]:
     if not 0 < len(doc.id) <= LONGEST_NAME:
         raise DataError(f"document {doc.id[:60]!r}: an id has 1 to {LONGEST_NAME} characters, this has {len(doc.id)}")
-    storable(doc.id, f"the id of document {doc.id!r}")
-    storable(doc.text, f"document {doc.id!r}")
+    check_storable(doc, rows)
     people = _by(doc, people=True)
     judged = people or (doc.mentions is not None and not _by(doc, people=False))
     found = to_json(replace(doc, mentions=people if judged else None), rows)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Annotated, Any
 
 import sqlalchemy as sa
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from linnet.annotate.assignments import assign
+from linnet.annotate.assignments import Kind, assign
 from linnet.annotate.documents import add_documents, document_of, row_of
 from linnet.annotate.events import Event, fold, past, steps_of
 from linnet.annotate.journal import append, events_of, lock
@@ -21,14 +22,59 @@ from linnet.annotate.marks import NOTE, Mark, Note, Parts, text_hash, value_of
 from linnet.annotate.people import add_user, storable
 from linnet.annotate.tables import assignment, comment, document, event, user
 from linnet.codec import dumps, from_json
-from linnet.errors import DataError
+from linnet.errors import DataError, wrong_field
 from linnet.strict_json import parse
 
 __all__ = ["history", "import_history"]
 
 VERSION = 1
 SHOWN = 20  # names in a message
+LONGEST = 300  # characters of what is wrong with a value
 AT_ONCE = 500  # commands that one query asks for
+Word = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]
+Number = Annotated[int, Field(ge=0, lt=1 << 53)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class _Work(_Strict):
+    """A stream of a line."""
+
+    user: Word | None
+    kind: Kind
+    why: Word
+    suggestions: bool
+    events: list[dict[str, Any]]
+    comments: dict[str, str]
+
+
+class _Line(_Strict):
+    """A document with its streams: what the columns of the database hold, whatever its kind."""
+
+    document: dict[str, Any]
+    format: Word
+    streams: list[_Work]
+
+
+class _Written(_Strict, extra="forbid"):
+    """The fields of an `Event`."""
+
+    seq: Number
+    at: Word
+    actor: Word
+    kind: Word
+    mention: Word
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    command: Word | None
+    group: Word
+    kb: Word = ""
+    model: Word | None = None
+    run: Word | None = None
+    guideline: Number | None = None
+    ms: Number | None = None
 
 
 def history(
@@ -91,6 +137,10 @@ def import_history(db: sa.Connection, project: int, importer: int, lines: Iterab
             added += _import(db, project, importer, line)
         except KeyError as error:
             raise DataError(f"line {number} is not one of a history: it lacks the field {error}") from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            said = wrong_field(first, _Written.model_fields, ".".join(map(str, first["loc"])))
+            raise DataError(f"line {number} is not one of a history: {said[:LONGEST]}") from error
         except (TypeError, AttributeError, ValueError) as error:
             raise DataError(f"line {number} is not one of a history: {error!r}") from error
         except DataError as error:
@@ -107,6 +157,7 @@ def import_history(db: sa.Connection, project: int, importer: int, lines: Iterab
 def _import(db: sa.Connection, project: int, importer: int, line: Mapping[str, Any]) -> int:
     if line["version"] != VERSION:
         raise DataError(f"version {line['version']!r} is not one that can be read ({VERSION})")
+    _Line.model_validate(line)
     done = add_documents(db, project, importer, [from_json(line["document"])], format=line["format"])
     [id] = done.new + done.same + done.other
     if row_of(db, id)["redacted"]:  # what was erased here, comments among it, does not come back
@@ -135,6 +186,7 @@ def _event(found: Mapping[str, Any]) -> Event:
     for item in fields(Event):
         if item.default is MISSING and item.name not in found:
             raise KeyError(item.name)
+    _Written.model_validate(found)
     return Event(**found)
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from linnet.annotate.people import LONGEST_NAME, storable
+from linnet.annotate.documents import check_storable
+from linnet.annotate.people import LONGEST_NAME
 from linnet.corpora import FORMATS, read
 from linnet.corpora.faults import LEFT_OUT, Faults
 from linnet.corpora.formats import READABLE, suffix
@@ -172,8 +173,7 @@ def _add(doc: Document, file: str, made: Read) -> None:
         made.tell(Fault(file, None, said))
         return
     try:
-        storable(doc.id, "the id of a document")
-        storable(doc.text, f"document {doc.id!r}")
+        check_storable(doc)
     except DataError as error:
         made.tell(Fault(file, None, str(error)))
     else:

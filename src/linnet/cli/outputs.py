@@ -157,7 +157,8 @@ class Outputs:
 
 def names_maker(format: str, options: Mapping[str, Any]) -> bool:
     """Return whether a format names the pipeline that found the mentions, and the options of its writer do not."""
-    return FORMATS[format].read is None and MADE_BY in writer_options_of(format) and MADE_BY not in options
+    # asked first: it refuses what is no format
+    return MADE_BY in writer_options_of(format) and FORMATS[format].read is None and MADE_BY not in options
 
 
 def maker_of(source: str) -> str:

@@ -25,7 +25,7 @@ from linnet.fit.curve import CURVE
 from linnet.fit.fitting import Done, Progress
 from linnet.fit.fitting import train as train_all
 from linnet.fit.plan import Task, needs_documents, needs_gold, needs_texts, note_choice, tasks
-from linnet.fit.store import first_process
+from linnet.fit.store import alone, first_process
 from linnet.home import near_name
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
@@ -105,7 +105,7 @@ def train(
     pipeline = load(recipe, kb=read.open_kb(data=data) if kb is None else kb, changes=changes)
     todo = tasks(pipeline, read.train, source=recipe, seed=read.seed)
     _require_teachers(recipe, read, pipeline, todo, folds=folds, texts=texts)
-    follow = functools.partial(_follow, read, metrics=metrics, wandb=wandb, tensorboard=tensorboard)
+    follow = functools.partial(_follow, read, output, metrics=metrics, wandb=wandb, tensorboard=tensorboard)
     unmarked = functools.partial(_unannotated, read, texts or (), pipeline, todo, data=data)
     if folds is not None:
         from linnet.cli.cross_validate import cross_validate  # noqa: PLC0415 - most train one pipeline
@@ -163,6 +163,7 @@ def _described(recipe: str, read: Recipe, texts: Sequence[str], *, taught: int, 
 
 def _follow(
     read: Recipe,
+    output: Path,
     news: Iterable[Progress | Done],
     *,
     documents: int,
@@ -170,11 +171,11 @@ def _follow(
     wandb: str | None,
     tensorboard: Path | None,
 ) -> None:
-    """Print the progress of a training, send it to what tracks it, and write the seconds of each part."""
+    """Train into a folder alone: print the progress, send it to what tracks it, and write the seconds of each part."""
     first = first_process()
     times: list[Done] = []
     project, board = (wandb, tensorboard) if first else (None, None)
-    with tracking(project, read.model_dump(mode="json"), folder=board) as tracker:
+    with alone(output), tracking(project, read.model_dump(mode="json"), folder=board) as tracker:
         for one in _log_progress(news):
             tracker.tell(one)
             times += [one] if isinstance(one, Done) else []

@@ -12,18 +12,19 @@ import hashlib
 import json
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from linnet.checksums import write_checksums
 from linnet.codec import dumps
 from linnet.data import Document
 from linnet.errors import LinnetError
-from linnet.home import read_json, writable
+from linnet.home import hold, read_json, real_path, writable
 from linnet.text.files import replacing
 
-__all__ = ["Finished", "corpus_version", "first_process"]
+__all__ = ["Finished", "alone", "corpus_version", "first_process"]
 
 NAME = "finished.json"
 WHOLE = "whole"
@@ -33,6 +34,33 @@ RECIPE = "pipeline.toml"  # a folder without it is not a pipeline: it is moved l
 def first_process() -> bool:
     """Return whether this is the first, or the only one, of the processes that train together."""
     return os.environ.get("RANK", "0") in ("", "0")
+
+
+@contextmanager
+def alone(output: Path) -> Iterator[None]:
+    """Keep other trainings from the folder `output`, and from the finished parts beside it, while the block runs.
+
+    They would remove each other's parts. Where no lock can be made, nothing keeps them away.
+
+    Raises:
+        LinnetError: another process trains into it, or nothing can be written beside it.
+    """
+    if not first_process():
+        yield
+        return
+    target = real_path(output)
+    lock, held = writable(target.parent) / f".{target.name}.lock", None
+    with suppress(sqlite3.Error):
+        held = hold(lock)
+        if held is None:
+            raise LinnetError(f"{output}: another process trains into it: wait until it is done, or give another -o")
+    try:
+        yield
+    finally:
+        if held is not None:
+            held.close()
+            with suppress(OSError):
+                lock.unlink()
 
 
 class Finished:

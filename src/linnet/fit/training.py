@@ -13,6 +13,7 @@ from linnet.fit.fitting import Done, Progress, fit_part
 from linnet.fit.fitting import train as train_into
 from linnet.fit.plan import Task, annotated, learner_at, note_choice, tasks
 from linnet.fit.preflight import check_teachable
+from linnet.fit.store import alone
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.recipes.config import load, read_recipe
@@ -46,7 +47,8 @@ def train(
 
     Raises:
         RecipeError: the recipe has wrong fields.
-        LinnetError: nothing to learn, or nothing to learn from; a folder that holds something.
+        LinnetError: nothing to learn, or nothing to learn from; a folder that holds something, or that another process
+            trains into.
 
     >>> import tempfile, linnet
     >>> pain = linnet.Mention(0, 16, source="gold", concepts=("X:1",))
@@ -74,9 +76,10 @@ def train(
         used_dev = any(learner_at(made, task.place).used_dev for task in todo)
         made.seen = made.seen.with_documents(train=annotated(made, todo, docs), dev=dev if used_dev else ())
         return made
-    for news in train_into(made, todo, docs, dev, output=Path(output), about=(f"pipeline: {source}",)):
-        if progress:
-            progress(news)
+    with alone(Path(output)):
+        for news in train_into(made, todo, docs, dev, output=Path(output), about=(f"pipeline: {source}",)):
+            if progress:
+                progress(news)
     return load(output, kb=made.kb)
 
 

@@ -27,6 +27,7 @@ __all__ = ["GRACE", "Server", "bind", "make_config"]
 
 SWITCH = 0.001  # seconds that a thread may compute before another one has a turn: answers are short
 HEAD, TAKEN = 15.0, 30.0  # seconds until the headers of a request have come, and until some of an answer is taken
+MOST_HEAD = 1 << 16  # bytes of the headers of a request that have come and do not end
 GRACE = 10  # seconds that requests under way have when the server is to stop
 NOT_HERE = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)  # of one address of a name, such as ::1 without IPv6
 
@@ -74,6 +75,7 @@ class _Impatient(HttpToolsProtocol):
 
     _head: asyncio.TimerHandle | None = None
     _answer: asyncio.TimerHandle | None = None
+    _begun = 0  # bytes of headers that have not ended
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -82,6 +84,12 @@ class _Impatient(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._head, self._answer = _cancelled(self._head), _cancelled(self._answer)
         super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._begun = 0 if self._head is None else self._begun + len(data)
+        if self._begun > MOST_HEAD:  # each header takes many times its size, and all of them are kept until they end
+            self.transport.abort()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

@@ -30,6 +30,7 @@ from linnet.data import Document
 from linnet.errors import DataError, KnowledgeBaseError
 from linnet.kb import KnowledgeBase
 from linnet.serve.problems import not_found
+from linnet.strict_json import parse
 
 __all__ = ["router"]
 
@@ -121,8 +122,8 @@ def _import(bench: Workbench, asker: Asker, project: int, content: bytes) -> int
     lines: list[Any] = []
     for number, line in enumerate(lines_of(content), 1):
         try:
-            lines.append(json.loads(line))
-        except (ValueError, RecursionError) as error:
+            lines.append(parse(line))
+        except ValueError as error:
             raise DataError(f"line {number} of the history is not JSON: {error}") from error
     with bench.store.write() as db:
         return import_history(db, project, asker.user, lines)
