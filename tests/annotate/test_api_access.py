@@ -301,3 +301,18 @@ def test_a_project_keeps_an_admin_who_can_act(site: Site, root: Person) -> None:
     root.ask("PUT", me, 409, json={"role": "viewer"})
     root.ask("PATCH", f"/users/{other.user}", json={"disabled": False})
     root.ask("DELETE", me, 204)
+    root.ask("PATCH", f"/users/{other.user}", json={"disabled": True})
+    assert root.get(f"/projects/{project}")["role"] == "admin"  # who would else nobody could make one
+
+
+def test_who_disables_the_last_admin_of_a_project_becomes_its_admin(site: Site, root: Person) -> None:
+    first, second, nobody = (site.project(root) for _ in range(3))
+    other = site.member(root, first, "admin")
+    root.ask("PUT", f"/projects/{second}/members/{other.user}", json={"role": "admin"})
+    root.ask("PUT", f"/projects/{nobody}/members/{other.user}", json={"role": "curator"})
+    root.ask("DELETE", f"/projects/{first}/members/{root.user}", 204)
+    answer = root.ask("PATCH", f"/users/{other.user}", json={"disabled": True}).json()
+    assert answer["projects"] == [first]
+    assert root.get(f"/projects/{first}")["role"] == "admin"
+    answer = root.ask("PATCH", f"/users/{other.user}", json={"disabled": False}).json()
+    assert answer["projects"] == []

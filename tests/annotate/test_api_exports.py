@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from linnet.annotate.api.workbench import Workbench
+from linnet.annotate.tables import assignment, now
+from linnet.annotate.worker import Worker
 from linnet.data import Mention
 from linnet.errors import KnowledgeBaseError
 from linnet.home import kb_folder
@@ -71,3 +73,32 @@ def test_a_table_for_spreadsheets_has_names_and_assertions(
 
     monkeypatch.setattr(Workbench, "kb_named", gone)
     assert row("short finger") == ("", "negated")  # decisions can be taken home all the same
+
+
+def test_what_somebody_drew_and_never_began_is_free_in_a_copy_too(site: Site, root: Person) -> None:
+    project, copy = site.project(root), site.project(root)
+    alice = site.member(root, project, "annotator", "alice")
+    root.post(f"/projects/{project}/pastes", {"text": "Ague."})
+    [stream] = alice.post(f"/projects/{project}/samples", {"n": 1})["assignments"]
+    with site.store.write() as db:
+        db.execute(assignment.update().where(assignment.c.id == stream).values(lease=now(db, -1.0)))
+    history = root.ask("GET", f"/projects/{project}/history").json()
+    root.ask("POST", f"/projects/{copy}/history", 201, json=history)
+    assert len(root.post(f"/projects/{copy}/samples", {"n": 1})["assignments"]) == 1
+    history["streams"][0]["lease"] = "tomorrow"
+    said = root.ask("POST", f"/projects/{copy}/history", 422, json=history).text
+    assert "lease" in said
+
+
+def test_a_job_writes_decisions_while_their_knowledge_base_is_away(site: Site, root: Person) -> None:
+    made = build(CONCEPTS, kb_folder() / "away.kb", sources=[{"vocabulary": "test"}])
+    project = site.project(root, kb="away")
+    root.post(f"/projects/{project}/pastes", {"text": "Ague."})
+    made.close()
+    made.path.unlink()
+    id = root.post(f"/projects/{project}/jobs", {"kind": "export", "args": {"format": "csv"}}, 202)["id"]
+    worker = Worker(site.store, site.folder, kinds=("export",))
+    while worker.work():
+        pass
+    job = root.get(f"/jobs/{id}")
+    assert (job["state"], "without the names of concepts" in job["log_tail"]) == ("succeeded", True)

@@ -23,6 +23,7 @@ from linnet.recipes.saving import save
 from linnet.vocabularies.update import update
 from tests.annotate.api import Person, Site, listen
 from tests.annotate.desk import AGAIN, DOC, FITS, GUESSES, TEXT
+from tests.annotate.releases import a_release
 from tests.conftest import CONCEPTS
 
 PUBTATOR = "7|t|Seizures\n7|a|Fits and more.\n7\t0\t8\tSeizures\tPhenotype\tHP:0001250\n\n"
@@ -757,3 +758,59 @@ def test_names_that_are_no_file_names_do_not_hold_up_brat(site: Site, root: Pers
     other = site.project(root)
     root.upload(other, ("notes.zip", file.content))
     assert [one["ext_id"] for one in root.get(f"/projects/{other}/documents")["documents"]] == ["ü/../x"]
+
+
+def test_readers_who_mean_the_same_agree_whatever_release_they_had(site: Site, root: Person) -> None:
+    """One linked before the release, one after it: agreement, exports, adjudications, and hints take it as one."""
+    with a_release(site, root, settings={"annotators": 2}) as (project, release):
+        alice, bob = (site.member(root, project, "annotator", name) for name in ("alice", "bob"))
+        [doc] = root.post(f"/projects/{project}/pastes", {"text": "Gout and ague."})["added"]
+        given = {"documents": [doc], "users": [alice.user, bob.user]}
+        hers, his = root.post(f"/projects/{project}/assignments", given)["assignments"]
+        for person, stream, gout in ((alice, hers, "X:9"), (bob, his, "Y:1")):
+            person.command(stream, "create", parts=[[0, 4]], concepts=[gout])
+            person.command(stream, "create", parts=[[9, 13]], concepts=["X:8"])
+            person.command(stream, "done")
+            if person is alice:
+                release()
+        assert root.get(f"/projects/{project}/agreement")["overall"]["figures"]["link.nominal"]["value"] == 1.0
+        [line] = root.ask("GET", f"/projects/{project}/exports/jsonl").text.splitlines()
+        assert [one["concepts"] for one in json.loads(line)["mentions"]] == [["X:9"], ["X:8"]]
+        judged = {"documents": [doc], "users": [root.user], "kind": "adjudicate"}
+        [stream] = root.post(f"/projects/{project}/assignments", judged)["assignments"]
+        assert len(root.work(stream)["decided"]) == 2
+        root.command(stream, "done")  # nothing is left to settle
+        ask = {"document": doc, "parts": [[0, 4]]}
+        [used] = alice.post(f"/projects/{project}/candidates", ask, 200)["used"]
+        assert (used["id"], used["name"], used["count"]) == ("Y:1", "Gout", 2)  # her own, and the adjudicated
+        assert alice.get(f"/projects/{project}/mentions", params={"concept": "Y:1"})["count"] == 2
+
+
+def test_what_a_proposal_has_become_is_what_is_compared_and_offered(
+    site: Site, root: Person, named_kb: KnowledgeBase
+) -> None:
+    project = site.project(root, kb="small", settings={"annotators": 2})
+    bob = site.member(root, project, "annotator", "bob")
+    proposed = root.post(f"/kb/{named_kb.version}/propose?project={project}", {"name": "Hitchhiker toe"})
+    decision = f"/projects/{project}/proposals/{proposed['id']}/decision"
+    root.post(decision, {"state": "accepted"}, 200)
+    [doc] = root.post(f"/projects/{project}/pastes", {"text": "Hitchhiker toe, seizures."})["added"]
+    given = {"documents": [doc], "users": [root.user, bob.user]}
+    mine, his = root.post(f"/projects/{project}/assignments", given)["assignments"]
+    for person, stream, concept in ((root, mine, "NEW:1"), (bob, his, "HP:0004322")):
+        person.command(stream, "create", parts=[[0, 14]], concepts=[concept], types=["Phenotype"])
+        person.command(stream, "create", parts=[[16, 24]], concepts=["HP:0001250"], types=["Phenotype"])
+        person.command(stream, "done")
+
+    def offered() -> Any:
+        ask = {"document": doc, "parts": [[0, 14]]}
+        return [(one["id"], one["name"]) for one in root.post(f"/projects/{project}/candidates", ask, 200)["used"]]
+
+    def agreed() -> Any:
+        [line] = root.ask("GET", f"/projects/{project}/exports/jsonl").text.splitlines()
+        alpha = root.get(f"/projects/{project}/agreement")["overall"]["figures"]["link.nominal"]["value"]
+        return len(json.loads(line)["mentions"]), alpha == 1.0
+
+    assert (offered(), agreed()) == ([("NEW:1", "Hitchhiker toe")], (1, False))
+    root.post(decision, {"state": "mapped", "concept": "HP:0004322"}, 200)
+    assert (offered(), agreed()) == ([("HP:0004322", named_kb["HP:0004322"].name)], (2, True))

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from linnet.annotate.journal import last_number
 from linnet.annotate.runs import add_model, add_predictions, end_run, new_id, start_run
-from linnet.annotate.tables import document
+from linnet.annotate.tables import document, model
+from linnet.codec import dumps
 from linnet.data import Document, Mention
+from tests.annotate.releases import a_release
 
 if TYPE_CHECKING:
     from tests.annotate.api import Person, Site
@@ -24,14 +27,14 @@ def with_model(
     site: Site, project: int, id: int, *mentions: Mention, learned: set[tuple[int, int]] | None = None
 ) -> str:
     """Add a model that predicts mentions of a document."""
-    model = new_id("m")
+    made = new_id("m")
     with site.store.write() as db:
         text = str(db.scalar(sa.select(document.c.text).where(document.c.id == id)))
-        add_model(db, project, f"models/{model}", 0, learned or set(), card={"dev": 1e-9}, id=model)
-        run = start_run(db, project, model=model)
+        add_model(db, project, f"models/{made}", 0, learned or set(), card={"dev": 1e-9}, id=made)
+        run = start_run(db, project, model=made)
         add_predictions(db, run, id, Document("d", text, mentions=mentions))
         end_run(db, run)
-    return model
+    return made
 
 
 def read_document(owner: Person, project: int) -> int:
@@ -95,3 +98,40 @@ def test_what_somebody_may_not_see_does_not_count(site: Site) -> None:
     assert owner.get(f"/projects/{project}/compare", params={"a": a, "b": b})["documents"] == 1
     assert peer.get(f"/projects/{project}/compare", params={"a": a, "b": b})["documents"] == 0
     owner.ask("GET", f"/projects/{project}/compare", 404, params={"a": a, "b": "m000000000000"})
+
+
+def test_gold_that_nobody_had_begun_is_learned_from_too(site: Site) -> None:
+    owner = site.person(admin=True)
+    project = site.project(owner)
+    gold = dumps(Document("a", TEXT, mentions=(Mention(3, 11, source="gold", concepts=("X:1",)),)))
+    [id] = owner.upload(project, ("a.jsonl", gold.encode()))["added"]
+    guess = Mention(3, 11, concepts=("X:1",), probability=0.9, calibration="joint")
+    a, b = (with_model(site, project, id, guess) for _ in range(2))
+    [stream] = owner.post(f"/projects/{project}/samples", {"n": 1})["assignments"]
+    owner.command(stream, "done")
+
+    def counted() -> tuple[int, object]:
+        found = owner.get(f"/projects/{project}/compare", params={"a": a, "b": b})
+        return found["documents"], owner.get(f"/projects/{project}/stopping")["calibration"]
+
+    assert counted()[0] == 1  # they were trained before it came
+    assert counted()[1] is not None
+    with site.store.write() as db:
+        db.execute(model.update().where(model.c.id.in_([a, b])).values(data_to_event=last_number(db)))
+    assert counted() == (0, None)
+
+
+def test_concepts_that_were_retired_are_compared_as_their_successors(site: Site) -> None:
+    owner = site.person(admin=True)
+    with a_release(site, owner) as (project, release):
+        [id] = owner.post(f"/projects/{project}/pastes", {"text": "Gout."})["added"]
+        [stream] = owner.post(f"/projects/{project}/samples", {"n": 1})["assignments"]
+        owner.command(stream, "create", parts=[[0, 4]], concepts=["X:9"])
+        owner.command(stream, "done")
+        release()
+        guesses = (Mention(0, 4, concepts=(id,), probability=0.9, calibration="joint") for id in ("X:9", "Y:1"))
+        a, b = (with_model(site, project, id, guess) for guess in guesses)
+        found = owner.get(f"/projects/{project}/compare", params={"a": a, "b": b})
+        assert (found["both_right"], found["broke"], found["fixed"], found["both_wrong"]) == (1, 0, 0, 0)
+        [found] = owner.get(f"/projects/{project}/stopping")["calibration"]["bins"]
+        assert found["accuracy"] == 1.0  # of the last run, which says Y:1

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from linnet.annotate import drawing
+from linnet.annotate.assignments import assign
 from linnet.annotate.documents import add_documents
 from linnet.annotate.drawing import draw_documents
 from linnet.annotate.exports import export
 from linnet.annotate.people import add_user, change_settings, set_role
 from linnet.annotate.runs import add_model, add_predictions, end_run, start_run
+from linnet.annotate.sampling import NIL_LINKS, Batch, Known, draw
 from linnet.annotate.tables import round_
 from linnet.data import Document
 from linnet.errors import DataError
-from tests.annotate.desk import Desk, command, fresh, guess
+from tests.annotate.desk import AGAIN, FITS, HANDS, Desk, command, fresh, guess
 
 LONGEST = 2**53 - 1  # milliseconds that a command may name
 
@@ -119,3 +122,43 @@ def test_a_long_project_is_not_read_whole_for_each_draw(desk: Desk, monkeypatch:
     cold = draw_documents(desk.store, desk.project, desk.user, 1, strategy="random").cold
     assert (cold.links_left, cold.documents_left) == (0, 0)
     assert len(exported) < len(streams)
+
+
+def known_at_a_draw(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Known:
+    """Return what the strategy knows when a document is drawn."""
+    seen: list[Known] = []
+
+    def note(*given: Any, known: Known, **more: Any) -> Batch:
+        seen.append(known)
+        return draw(*given, known=known, **more)
+
+    monkeypatch.setattr(drawing, "draw", note)
+    draw_documents(desk.store, desk.project, desk.user, 1, strategy="random")
+    return seen[0]
+
+
+def test_work_time_is_that_of_mentions_not_of_saying_that_a_document_is_done(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Comments and the end of a document are no mentions; each of a bulk act is one, though one event has its time."""
+    texts = [f"ague gout fits {'x' * 10 * at}" for at in range(13)]
+    with desk.store.write() as db:
+        made = add_documents(db, desk.project, desk.user, [Document(f"n{at}", text) for at, text in enumerate(texts)])
+        streams = [assign(db, id, desk.user) for id in made.new[:12]]
+    for at, (stream, text) in enumerate(zip(streams, texts, strict=False)):
+        work = Desk(desk.store, desk.project, desk.user, desk.name, desk.document, stream)
+        starts = (0, 5, 10)[: 1 + at % 3]
+        work.send(*(command("create", parts=[(start, start + 4)], ms=1500) for start in starts))
+        work.do("comment", text="?", ms=1000)
+        work.do("done", ms=5000 + 30 * len(text))
+    time = known_at_a_draw(desk, monkeypatch).time
+    assert (round(time.opening), round(time.character), round(time.decision)) == (6000, 30, 1500)
+
+
+def test_decisions_that_no_concept_fits_are_counted_as_links(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    with desk.store.write() as db:
+        add_documents(db, desk.project, desk.user, [Document("more", "More.")])
+    desk.do("create", parts=[FITS], concepts=[], nil="not in KB")
+    desk.do("create", parts=[HANDS], concepts=["HP:1"])
+    desk.do("create", parts=[AGAIN])  # not linked
+    assert known_at_a_draw(desk, monkeypatch).links == {NIL_LINKS: 1, "HP:1": 1}

@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from linnet.annotate.drawing import draw_documents
+from linnet.annotate.journal import last_number
 from linnet.annotate.outlook import outlook
 from linnet.annotate.people import set_role
 from linnet.annotate.runs import add_model, add_predictions, end_run, start_run
@@ -91,8 +92,19 @@ def stopping_after(site: Site, root: Person, count: int, *, wrong: bool) -> dict
 
 def test_where_all_is_read_nothing_is_said_of_errors(site: Site, root: Person) -> None:
     found = stopping_after(site, root, 6, wrong=True)
-    assert found["unread"] == 0
+    assert (found["errors_left"], found["unread"]) == (None, 0)
     assert "errors left" not in [one["name"] for one in found["signals"]]
+
+
+def test_documents_that_came_since_are_not_read(site: Site, root: Person) -> None:
+    """Nothing was drawn from them: to say that nothing is unread, and no error left, would be wrong."""
+    project = site.project(root)
+    predict(site.store, project, uploaded(root, project, 6), mention(0, 4), mention(5, 9))
+    for stream in draw_documents(site.store, project, root.user, 6, strategy="random").assignments:
+        read(root, stream, wrong=False)
+    uploaded(root, project, 7)  # the first 6 are there
+    found = root.get(f"/projects/{project}/stopping")
+    assert (found["errors_left"], found["unread"]) == (None, None)
 
 
 def test_few_documents_give_no_interval(site: Site, root: Person) -> None:
@@ -153,3 +165,19 @@ def test_open_work_of_peers_does_not_show(site: Site, root: Person) -> None:
     with site.store.write() as db:
         set_role(db, project, lead.user, "viewer")
     lead.ask("GET", f"/projects/{project}/stopping", 403)
+
+
+def test_a_curve_is_of_one_measure(site: Site, root: Person) -> None:
+    """Of models that find mentions alone another measure tells than of those that link them, too."""
+    project = site.project(root)
+    [id] = uploaded(root, project, 1)
+    [stream] = draw_documents(site.store, project, root.user, 1, strategy="random").assignments
+    curve = []
+    for number in range(5):
+        root.command(stream, "create", parts=[[0, 4]], concepts=[f"X:{number}"], ms=60_000)
+        with site.store.write() as db:
+            measure = "recognition.strict.f1" if number < 3 else "strict.f1"
+            metrics = {"measure": measure, "measures": {measure: {"value": 0.5}}}
+            add_model(db, project, "models/x", last_number(db), set(), metrics=metrics)
+        curve.append(root.get(f"/projects/{project}/stopping")["signals"][-1]["numbers"]["points"])
+    assert (id, curve) == (id, [1, 2, 3, 1, 2])

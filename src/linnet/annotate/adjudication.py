@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 import sqlalchemy as sa
 
@@ -19,8 +20,10 @@ from linnet.errors import DataError
 
 __all__ = ["disputed_gold", "give_to_judge", "unsettled"]
 
+Live: TypeAlias = Callable[[str], str]
 
-def give_to_judge(db: sa.Connection, document: int, judge: int, giver: int) -> int:
+
+def give_to_judge(db: sa.Connection, document: int, judge: int, giver: int, *, live: Live = str) -> int:
     """Give a document that was read to a curator who settles it, and return the assignment.
 
     It holds from its beginning what all readers who are done with it say: mentions, and what they ruled out. Whoever
@@ -31,6 +34,7 @@ def give_to_judge(db: sa.Connection, document: int, judge: int, giver: int) -> i
         document: its number.
         judge: a curator or admin of its project.
         giver: who gives it: the author of its first events.
+        live: leads ids to those that are compared (`linnet.annotate.proposals.live_ids`).
 
     Raises:
         DataError: nobody is done with the document, somebody is in the middle of it or the judge has it to read, which
@@ -41,7 +45,7 @@ def give_to_judge(db: sa.Connection, document: int, judge: int, giver: int) -> i
     if role_of(db, row.project, judge) not in ("curator", "admin"):
         raise DataError(f"user {judge} is no curator: adjudication is a curator's")
     works = [marks(state_of(standing(db, id).items())) for id in _finished(db, document, judge)]
-    agreed = _agreed(works)
+    agreed = _agreed(works, live)
     if agreed and not row.seq:
         rules = db.scalar(sa.select(sa.func.max(guideline.c.v)).where(guideline.c.project == row.project))
         at, actor, group = db.scalar(sa.select(now(db))) or "", name_of(db, giver), f"{AGREED}-{stream}"
@@ -53,7 +57,7 @@ def give_to_judge(db: sa.Connection, document: int, judge: int, giver: int) -> i
     return stream
 
 
-def unsettled(db: sa.Connection, reading: Reading, state: State) -> dict[Parts, str]:
+def unsettled(db: sa.Connection, reading: Reading, state: State, *, live: Live = str) -> dict[Parts, str]:
     """Return where readers who are done differ, or are unsure, and an adjudication says nothing yet, with the words.
 
     Whatever was decided at a place settles it, a mention or none; so does a decision on the mention itself. What all
@@ -63,13 +67,14 @@ def unsettled(db: sa.Connection, reading: Reading, state: State) -> dict[Parts, 
         db: a connection.
         reading: the adjudication.
         state: what was decided in it.
+        live: leads ids to those that are compared.
     """
     states = [state_of(standing(db, id).items()) for id in _done(db, reading.row["document"])]
-    said = _agreed([marks(one) for one in states]).values()
-    own = _others(marks(state), said)  # what readers said settles nothing
+    said = _agreed([marks(one) for one in states], live).values()
+    own = _others(marks(state), said, live)  # what readers said settles nothing
     works = [standing_mentions(reading.gold, one) for one in states]
-    alike = _agreed(works)
-    disputed = [one for work in works for one in _others(work, alike.values()).items()]
+    alike = _agreed(works, live)
+    disputed = [one for work in works for one in _others(work, alike.values(), live).items()]
     late = [one for one in alike.items() if one[0] not in reading.gold]
     left = {mark.parts for key, mark in disputed if not _is_settled(key, mark, own)}
     left |= {mark.parts for key, mark in late if not _is_settled(key, mark, marks(state))}
@@ -77,22 +82,22 @@ def unsettled(db: sa.Connection, reading: Reading, state: State) -> dict[Parts, 
     return {parts: " … ".join(text[part.start : part.end] for part in parts) for parts in sorted(left)}
 
 
-def disputed_gold(db: sa.Connection, reading: Reading, state: State) -> list[Change]:
+def disputed_gold(db: sa.Connection, reading: Reading, state: State, *, live: Live = str) -> list[Change]:
     """Return what rules out the GOLD mentions that some reader has not, and an adjudication says nothing of.
 
     Without it they would stand in a document that is given back, as if all readers had left them as they are.
     """
     states = [state_of(standing(db, id).items()) for id in _done(db, reading.row["document"])]
-    works = [{_said(mark) for mark in standing_mentions(reading.gold, one).values()} for one in states]
+    works = [{_said(mark, live) for mark in standing_mentions(reading.gold, one).values()} for one in states]
     untouched = [one for one in standing_mentions(reading.gold, state).items() if one[0] not in state]
-    disputed = [(key, mark) for key, mark in untouched if any(_said(mark) not in work for work in works)]
+    disputed = [(key, mark) for key, mark in untouched if any(_said(mark, live) not in work for work in works)]
     return [Change(key, None, replace(mark, state="rejected")) for key, mark in disputed]
 
 
-def _others(work: Mapping[str, Mark], known: Iterable[Mark]) -> dict[str, Mark]:
+def _others(work: Mapping[str, Mark], known: Iterable[Mark], live: Live) -> dict[str, Mark]:
     """Return the marks of a work that say something else than all the known ones."""
-    said = {_said(mark) for mark in known}
-    return {key: mark for key, mark in work.items() if _said(mark) not in said}
+    said = {_said(mark, live) for mark in known}
+    return {key: mark for key, mark in work.items() if _said(mark, live) not in said}
 
 
 def _is_settled(key: str, mark: Mark, decided: Mapping[str, Mark]) -> bool:
@@ -124,12 +129,13 @@ def _finished(db: sa.Connection, document: int, judge: int) -> list[int]:
     return done
 
 
-def _agreed(works: list[dict[str, Mark]]) -> dict[str, Mark]:
+def _agreed(works: list[dict[str, Mark]], live: Live) -> dict[str, Mark]:
     """Return the marks of the first reader that all others have, too, at whatever address."""
     first, *others = works or [{}]
-    said = [{_said(mark) for mark in own.values()} for own in others]
-    return {key: mark for key, mark in first.items() if not mark.unsure and all(_said(mark) in own for own in said)}
+    said = [{_said(mark, live) for mark in own.values()} for own in others]
+    sure = {key: mark for key, mark in first.items() if not mark.unsure}
+    return {key: mark for key, mark in sure.items() if all(_said(mark, live) in own for own in said)}
 
 
-def _said(mark: Mark) -> Hashable:
-    return mark.parts, frozenset(mark.types), answers_of(mark), mark.nil, mark.unsure, mark.live
+def _said(mark: Mark, live: Live) -> Hashable:
+    return mark.parts, frozenset(mark.types), answers_of(mark, live), mark.nil, mark.unsure, mark.live

@@ -26,7 +26,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -144,6 +144,7 @@ def compare_annotators(
     work: Mapping[str, Mapping[str, Document]],
     *,
     kb: KnowledgeBase | None = None,
+    live: Callable[[str], str] | None = None,
     suggested: Collection[str] | None = None,
     samples: int = 1000,
     seed: int = 13,
@@ -156,6 +157,7 @@ def compare_annotators(
         work: annotator -> id -> document with the annotator's own mentions (not those that were only suggested). It
             holds finished documents; those whose mentions are None do not count.
         kb: where retired ids lead to successors and distances between concepts come from.
+        live: maps an id to the one to compare; None takes the successors of `kb`.
         suggested: ids of the documents that were read with suggestions. People who accept these agree by construction,
             so the figures without them are the ones to believe. None = not known.
         samples: bootstrap draws.
@@ -174,7 +176,7 @@ def compare_annotators(
     >>> {name: round(found.figures[name].value, 4) for name in ("span.exact.raw", "matched", "end-to-end.nominal")}
     {'span.exact.raw': 0.6667, 'matched': 0.5, 'end-to-end.nominal': 0.4}
     """
-    readings = read(work, live=successor(kb))
+    readings = read(work, live=live or successor(kb))
     annotators = sorted({who for one in readings for who in one.raw})
     measure = _Measure(_Links(readings, kb), samples, seed, level)
     parts = {pair: by_annotators(readings, pair) for pair in itertools.combinations(annotators, 2)}

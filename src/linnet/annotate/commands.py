@@ -24,7 +24,7 @@ from linnet.annotate.journal import append, events_of, lock
 from linnet.annotate.marks import DOCUMENT, NOTE, Mark, State, Value, is_mention, same, to_json
 from linnet.annotate.people import name_of, storable
 from linnet.annotate.problems import ConflictError, Difference, RefusedError, UnsettledError
-from linnet.annotate.proposals import new_concepts
+from linnet.annotate.proposals import live_ids, new_concepts
 from linnet.annotate.runs import predictions_of
 from linnet.annotate.store import Store
 from linnet.annotate.tables import comment, event, guideline, idem, now, run
@@ -61,7 +61,8 @@ def apply(
 
     Commands that were done before, by this user, give their first answer again and do nothing. Who may give commands
     to whose assignment is for `linnet.annotate.blind` to say. With the knowledge base of the project, concepts that
-    neither it nor the project has are refused, and mentions get the types of their concepts where none are sent.
+    neither it nor the project has are refused, mentions get the types of their concepts where none are sent, and an
+    adjudication takes retired ids for their successors.
 
     Raises:
         ConflictError: somebody else has changed the same mention, with another result.
@@ -240,9 +241,10 @@ class _Batch:
 
     def _judged(self, command: Command, wanted: list[Change]) -> list[Change]:
         """Return what giving an adjudication back changes, if all is settled or that does not matter."""
-        if not command.anyway and (left := unsettled(self.db, self.reading, self.state)):
+        live = live_ids(self.db, self.reading.row["project"], self.kb)
+        if not command.anyway and (left := unsettled(self.db, self.reading, self.state, live=live)):
             raise UnsettledError(left)
-        return [*disputed_gold(self.db, self.reading, self.state), *wanted] if wanted else []
+        return [*disputed_gold(self.db, self.reading, self.state, live=live), *wanted] if wanted else []
 
     def _typed(self, command: Command, sheet: Sheet, seen: State) -> Command:
         """Return a command that names concepts with their types, if it has none: two who mean the same then agree.

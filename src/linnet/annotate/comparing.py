@@ -7,7 +7,7 @@ has learned from: those kept apart in training, and those that were read later.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,9 @@ from linnet.annotate.blind import visible_streams
 from linnet.annotate.drawing import predicted_documents
 from linnet.annotate.exports import export
 from linnet.annotate.models import model_row
+from linnet.annotate.runs import learned_from
 from linnet.annotate.scoring import kept_apart
-from linnet.annotate.tables import assignment, document, model_source, run
+from linnet.annotate.tables import assignment, document, run
 from linnet.data import Document, Mention, Span
 from linnet.pipeline.component import is_reviewed
 
@@ -59,8 +60,10 @@ class Comparison:
     examples: list[Difference]
 
 
-def compare_models(db: sa.Connection, project_id: int, user_id: int, a: str, b: str) -> Comparison:
-    """Compare model `b` with `a`.
+def compare_models(
+    db: sa.Connection, project_id: int, user_id: int, a: str, b: str, *, live: Callable[[str], str] = str
+) -> Comparison:
+    """Compare model `b` with `a`; `live` leads ids to those that are compared.
 
     A place is right if people and the model have a mention of the same spans there, with an accepted answer if both say
     one, or neither has one; places that nobody went through do not count.
@@ -74,7 +77,7 @@ def compare_models(db: sa.Connection, project_id: int, user_id: int, a: str, b: 
     texts = {id: {"id": id, "text": doc.text, "meta": {}} for id, doc in read.items()}
     ours, theirs = (predicted_documents(db, _last_run(db, id), texts, brief=True) for id in (a, b))
     both = sorted(ours.keys() & theirs.keys())
-    places = [place for id in both for place in _places(id, read[id], ours[id], theirs[id])]
+    places = [place for id in both for place in _places(id, read[id], (ours[id], theirs[id]), live)]
     verdicts = Counter((before, after) for _, before, after in places)
     return Comparison(
         documents=len(both),
@@ -88,7 +91,8 @@ def compare_models(db: sa.Connection, project_id: int, user_id: int, a: str, b: 
 
 def _not_learned_from(db: sa.Connection, model: Mapping[str, Any], read: dict[int, Document]) -> dict[int, Document]:
     """Return the documents that a model has not seen in training, but for keeping them apart."""
-    learned = set(db.scalars(sa.select(model_source.c.document).where(model_source.c.model == model["id"])))
+    seen = learned_from(sa.literal(model["id"]), document.c.id)
+    learned = set(db.scalars(sa.select(document.c.id).where(document.c.project == model["project"], seen)))
     share = model["card"].get("dev") or 0.0
     return {id: doc for id, doc in read.items() if id not in learned or kept_apart(doc.id, share)}
 
@@ -111,11 +115,13 @@ def _last_run(db: sa.Connection, model: str) -> str | None:
     return last
 
 
-def _places(id: int, read: Document, ours: Document, theirs: Document) -> Iterator[tuple[Difference, bool, bool]]:
-    gold, *said = (_answers(doc) for doc in (read, ours, theirs))
+def _places(
+    id: int, read: Document, answered: tuple[Document, Document], live: Callable[[str], str]
+) -> Iterator[tuple[Difference, bool, bool]]:
+    gold, *said = (_answers(doc) for doc in (read, *answered))
     for parts in sorted({*gold, *said[0], *said[1]}):
         if parts in gold or is_reviewed(read, Span(parts[0].start, parts[-1].end)):
-            before, after = (_is_right(some.get(parts), gold.get(parts)) for some in said)
+            before, after = (_is_right(some.get(parts), gold.get(parts), live) for some in said)
             shown = (_first(some.get(parts)) for some in (*said, gold))
             yield Difference(id, parts, *shown), before, after
 
@@ -131,10 +137,10 @@ def _first(some: Sequence[Mention] | None) -> tuple[str, ...] | None:
     return None if not some else tuple(some[0].concepts or ())
 
 
-def _is_right(said: Sequence[Mention] | None, gold: Sequence[Mention] | None) -> bool:
+def _is_right(said: Sequence[Mention] | None, gold: Sequence[Mention] | None, live: Callable[[str], str]) -> bool:
     if not said or not gold:
         return not said and not gold
     if any(one.concepts is None for one in gold):  # not linked: that there is a mention is all that was said
         return True
-    accepted = {frozenset(answer) for one in gold for answer in (one.concepts or (), *one.alternatives)}
-    return all(one.concepts is None or frozenset(one.concepts) in accepted for one in said)
+    accepted = {frozenset(map(live, answer)) for one in gold for answer in (one.concepts or (), *one.alternatives)}
+    return all(one.concepts is None or frozenset(map(live, one.concepts)) in accepted for one in said)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -20,15 +20,25 @@ from linnet.annotate.blind import begun, visible_streams
 from linnet.annotate.cold_start import ColdStart, cold_start
 from linnet.annotate.exports import export
 from linnet.annotate.journal import lock
-from linnet.annotate.runs import uploaded
-from linnet.annotate.sampling import BY_CANDIDATES, BY_CHANCE, STRATIFIED, Batch, Known, check_strategy, draw
+from linnet.annotate.marks import DOCUMENT, NOTE
+from linnet.annotate.proposals import live_ids
+from linnet.annotate.runs import learned_from, uploaded
+from linnet.annotate.sampling import (
+    BY_CANDIDATES,
+    BY_CHANCE,
+    NIL_LINKS,
+    STRATIFIED,
+    Batch,
+    Known,
+    check_strategy,
+    draw,
+)
 from linnet.annotate.store import Store
 from linnet.annotate.tables import (
     assignment,
     document,
     event,
     mention_now,
-    model_source,
     now,
     predicted,
     prediction,
@@ -40,6 +50,7 @@ from linnet.annotate.unread import Unread
 from linnet.annotate.work_time import Timed, fit_work_time
 from linnet.codec import from_json
 from linnet.data import Document
+from linnet.kb import KnowledgeBase
 
 __all__ = ["RANDOM_NOTE", "Drawn", "draw_documents", "judged_documents", "predicted_documents"]
 
@@ -60,7 +71,7 @@ class Drawn:
     assignments: tuple[int, ...]
 
 
-def draw_documents(
+def draw_documents(  # noqa: PLR0913 - each is a setting of its own
     store: Store,
     project_id: int,
     user: int,
@@ -70,6 +81,7 @@ def draw_documents(
     annotators: int = 1,
     lease: timedelta = timedelta(days=3),
     seed: int | None = None,
+    kb: KnowledgeBase | None = None,
 ) -> Drawn:
     """Draw documents for a user, who has them as assignments then, kept for the time of the lease.
 
@@ -82,6 +94,7 @@ def draw_documents(
         annotators: how many people read each document.
         lease: how long a document is kept for somebody who has not begun.
         seed: of what is left to chance; None takes a new one.
+        kb: that of the project, where retired ids lead to their successors.
 
     Raises:
         DataError: an unknown strategy, or one that the project has not predictions enough for.
@@ -93,7 +106,7 @@ def draw_documents(
         unread = list(db.scalars(_free(db, project_id, user, 1)))
         runs = _runs(db, project_id, _free(db, project_id, user, annotators))
         used = _run_in_use(db, project_id, runs)
-        cold = _cold(db, project_id, user)
+        cold = _cold(db, project_id, user, live_ids(db, project_id, kb))
         wanted = strategy if cold.over or strategy in BY_CHANCE else STRATIFIED
         before = _run_before(runs, used) if wanted == "version_disagreement" else None
         asked = (wanted, n, seed)
@@ -248,24 +261,29 @@ def _mention(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _log(db: sa.Connection, seen: sa.Select[Any]) -> list[Timed]:
-    """Return how long finished documents took, as far as somebody may see them."""
+    """Return how long finished documents took, as far as somebody may see them.
+
+    To say that one is done is no mention, nor is a comment; those of a bulk act are, though one event tells its time.
+    """
     taken = sa.func.sum(sa.cast(event.c.ms, sa.Double))  # whole numbers may add up to too large ones
+    decided = sa.and_(event.c.mention != DOCUMENT, ~event.c.mention.startswith(NOTE))
     query = (
-        sa.select(document.c.length, sa.func.count(sa.distinct(event.c.mention)), taken)
+        sa.select(document.c.length, sa.func.count(sa.distinct(sa.case((decided, event.c.mention)))), taken)
         .select_from(event.join(assignment, assignment.c.id == event.c.stream).join(document))
-        .where(assignment.c.id.in_(seen), assignment.c.state == "done", event.c.ms.is_not(None))
+        .where(assignment.c.id.in_(seen), assignment.c.state == "done")
         .group_by(assignment.c.id, document.c.length)
+        .having(taken.is_not(None))
     )
     return [Timed(length, mentions, float(ms)) for length, mentions, ms in db.execute(query)]
 
 
 def _links(db: sa.Connection, seen: sa.Select[Any]) -> Counter[str]:
-    """Return how often each concept was linked, as far as somebody may see it."""
+    """Return how often each concept was linked, and how often none fitted, as far as somebody may see it."""
     query = sa.select(mention_now.c.concepts).where(mention_now.c.stream.in_(seen), mention_now.c.state == "live")
-    return Counter(id for concepts in db.scalars(query) for id in concepts or ())
+    return Counter(id for found in db.scalars(query) if found is not None for id in found or (NIL_LINKS,))
 
 
-def _cold(db: sa.Connection, project_id: int, user: int) -> ColdStart:
+def _cold(db: sa.Connection, project_id: int, user: int, live: Callable[[str], str]) -> ColdStart:
     """Return how cold a project is; links are counted, from the last documents back, until there are enough."""
     seen = visible_streams(db, project_id, user)
     work = sa.select(assignment.c.id, assignment.c.document, assignment.c.why).join(document)
@@ -284,7 +302,7 @@ def _cold(db: sa.Connection, project_id: int, user: int) -> ColdStart:
         if said is not None:
             by_chance.append((doc, said))
             answers += len(said.mentions or ())
-    found = cold_start([], by_chance)
+    found = cold_start([], by_chance, live=live)
     return replace(counted, ece=found.ece, ece_least=found.ece_least)
 
 
@@ -302,8 +320,8 @@ def judged_documents(db: sa.Connection, project_id: int, user: int) -> list[tupl
 
 def _unseen_prediction(db: sa.Connection, id: int) -> Document | None:
     """Return what the last model says of a document that it has not learned from, or else what came with it."""
-    learned = sa.exists().where(model_source.c.model == run.c.model, model_source.c.document == id)
-    query = sa.select(run.c.id).join(predicted, predicted.c.run == run.c.id).where(predicted.c.document == id, ~learned)
-    used = db.scalar(query.order_by(uploaded(), run.c.number.desc()).limit(1))
+    query = sa.select(run.c.id).join(predicted, predicted.c.run == run.c.id).where(predicted.c.document == id)
+    query = query.where(~learned_from(run.c.model, id)).order_by(uploaded(), run.c.number.desc())
+    used = db.scalar(query.limit(1))
     row = db.execute(sa.select(document).where(document.c.id == id)).mappings().one()
     return None if used is None else predicted_documents(db, used, {id: dict(row)}, brief=True).get(id)

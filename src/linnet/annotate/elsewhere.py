@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -38,13 +39,18 @@ class Place:
         return cls(stream, ext_id, text[max(0, start - AROUND) : start], words, text[end : end + AROUND])
 
 
-def find_linked(db: sa.Connection, project: int, user: int, concept: str, *, most: int) -> tuple[int, list[Place]]:
-    """Return how many mentions were linked to a concept, as far as a user may know, and the last of them first."""
+def find_linked(
+    db: sa.Connection, project: int, user: int, concepts: Collection[str], *, most: int
+) -> tuple[int, list[Place]]:
+    """Return how many mentions were linked to one of some ids, as far as a user may know, and the last of them first.
+
+    The ids are those of one concept: its own, and those that lead to it.
+    """
     now, it, doc = mention_now.c, assignment.c, document.c
     there = sa.and_(
         now.stream.in_(countable_streams(db, project, user)),
         now.state == "live",
-        _holds(db, sa.cast(now.concepts, sa.Text), canonical(concept)),
+        sa.or_(*(_holds(db, sa.cast(now.concepts, sa.Text), canonical(one)) for one in concepts)),
     )
     count = db.scalar(sa.select(sa.func.count()).select_from(mention_now).where(there)) or 0
     query = (

@@ -22,11 +22,12 @@ from linnet.annotate.history import history
 from linnet.annotate.jobs import Export, end
 from linnet.annotate.journal import last_number
 from linnet.annotate.models import kb_of, project_row
-from linnet.annotate.proposals import new_concepts
+from linnet.annotate.proposals import live_ids, new_concepts
 from linnet.annotate.tables import event, job
 from linnet.corpora import FORMATS, check_place, fitting, write
 from linnet.data import Concept, Document
-from linnet.errors import LinnetError
+from linnet.errors import KnowledgeBaseError, LinnetError
+from linnet.kb import KnowledgeBase
 from linnet.text.files import replacing
 
 __all__ = ["EXPORTS", "erase", "export", "told_apart"]
@@ -102,7 +103,8 @@ def _documents(
 ) -> tuple[Path, dict[str, Any]]:
     """Write documents in a format, and return the file and how many there are and what the format cannot hold."""
     project = project_row(db, held.job.project)
-    docs = export_project(db, project["id"], to=order.to, streams=seen)
+    kb = _names(held, project)
+    docs = export_project(db, project["id"], to=order.to, streams=seen, live=live_ids(db, project["id"], kb))
     dropped: Counter[str] = Counter()
     docs = told_apart(docs, dropped)
     known = FORMATS.get(order.format)
@@ -110,8 +112,17 @@ def _documents(
     path = folder / ("documents" if many or known is None else f"documents{known.suffixes[0]}")
     check_place(path, order.format)
     fitted = fitting(_counted(held, docs), order.format, dropped)
-    count = write(fitted, path, format=order.format, kb=kb_of(project))
+    count = write(fitted, path, format=order.format, kb=kb)
     return _packed(path) if many else path, {"documents": count, "dropped": dict(dropped)}
+
+
+def _names(held: Held, project: dict[str, Any]) -> KnowledgeBase | None:
+    """Return what knows the names of concepts: decisions can be taken home without it, too."""
+    try:
+        return kb_of(project)
+    except KnowledgeBaseError as error:
+        held.say(f"without the names of concepts: {error}")
+        return None
 
 
 def told_apart(docs: Sequence[Document], dropped: Counter[str]) -> list[Document]:

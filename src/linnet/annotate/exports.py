@@ -5,9 +5,9 @@ Both follow from events up to a number alone, not from what models say today: th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 
@@ -23,6 +23,8 @@ from linnet.data import Document, Mention, Span, by_position
 from linnet.frozen import EMPTY
 
 __all__ = ["export", "export_project", "sources", "training_set", "without_common_gold"]
+
+Live: TypeAlias = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +57,25 @@ def export(db: sa.Connection, stream: int, *, to: int | None = None, unsure: boo
 
 
 def export_project(
-    db: sa.Connection, project: int, *, to: int | None = None, streams: sa.Select[Any] | None = None
+    db: sa.Connection,
+    project: int,
+    *,
+    to: int | None = None,
+    streams: sa.Select[Any] | None = None,
+    live: Live = str,
 ) -> list[Document]:
     """Return the documents of a project with what its people agree on, in the order in which they were uploaded.
 
     Where a document was adjudicated, that is its answer. Otherwise a mention counts if all who worked on the document
     have it, and the spans of all others are not ``reviewed``. Documents nobody has begun are as they were uploaded,
     those whose text was erased are left out. `streams` are those that the asker may see (`linnet.annotate.blind`).
+    `live` leads ids to those that are compared (`linnet.annotate.proposals.live_ids`): a concept and the one that it
+    became are one answer, for which the first reader's stands.
 
     A suggestion that was accepted, with its span and its concepts, keeps the assertion that it came with. People mark
     no assertions: what they marked, moved or linked otherwise has none.
     """
-    return _documents(db, project, last_number(db) if to is None else to, streams, training=False)
+    return _documents(db, project, last_number(db) if to is None else to, streams, live, training=False)
 
 
 def without_common_gold(docs: Mapping[str, Document]) -> dict[str, Document]:
@@ -86,13 +95,13 @@ def without_common_gold(docs: Mapping[str, Document]) -> dict[str, Document]:
     return {who: replace(doc, mentions=tuple(filter(kept, doc.mentions or ()))) for who, doc in docs.items()}
 
 
-def training_set(db: sa.Connection, project: int, to: int) -> list[Document]:
+def training_set(db: sa.Connection, project: int, to: int, *, live: Live = str) -> list[Document]:
     """Return what can be learned from after event number `to`: documents that are begun, or have GOLD mentions.
 
     It is as `export_project`, without unsure mentions, and without assertions, which nobody has checked. It depends on
-    `to` alone: only erasing a text changes it later.
+    `to` and `live` alone: only erasing a text changes it later.
     """
-    docs = _documents(db, project, to, None, training=True)
+    docs = _documents(db, project, to, None, live, training=True)
     return [doc for doc in docs if doc.mentions is not None]
 
 
@@ -107,7 +116,7 @@ def sources(db: sa.Connection, project: int, to: int) -> set[tuple[int, int]]:
 
 
 def _documents(
-    db: sa.Connection, project: int, to: int, streams: sa.Select[Any] | None, *, training: bool
+    db: sa.Connection, project: int, to: int, streams: sa.Select[Any] | None, live: Live, *, training: bool
 ) -> list[Document]:
     there = sa.and_(document.c.project == project, document.c.added <= to, ~document.c.redacted)
     rows = db.execute(sa.select(document).where(there).order_by(document.c.id)).mappings().all()
@@ -116,7 +125,7 @@ def _documents(
         works = _works(db, row, to, streams)
         if not training:
             works = [_asserted(db, work) for work in works]
-        found.append(_agreed(row, works, unsure=not training))
+        found.append(_agreed(row, works, live, unsure=not training))
     return found
 
 
@@ -144,14 +153,14 @@ def _decided(state: State) -> bool:
     return bool(marks(state)) or is_done(state)
 
 
-def _agreed(row: Mapping[str, Any], works: Sequence[_Work], unsure: bool) -> Document:
+def _agreed(row: Mapping[str, Any], works: Sequence[_Work], live: Live, unsure: bool) -> Document:
     """Return what all of `works` say of a document; where they differ, nobody has reviewed it."""
     if not works:
         return _exported(_Work(row, {}), unsure)
     docs = [_exported(work, unsure) for work in works]
     if len(docs) == 1:
         return docs[0]
-    found = [{_said(mention): mention for mention in doc.mentions or ()} for doc in docs]
+    found = [{_said(mention, live): mention for mention in doc.mentions or ()} for doc in docs]
     agreed = set.intersection(*(set(one) for one in found))
     disputed = [mention.span for one in found for said, mention in one.items() if said not in agreed]
     reviewed = _joined([Span(0, len(docs[0].text))])
@@ -171,9 +180,9 @@ def _together(mentions: Sequence[Mention]) -> Mention:
     return first if meta == first.meta else replace(first, meta=meta)
 
 
-def _said(mention: Mention) -> tuple[object, ...]:
+def _said(mention: Mention, live: Live = str) -> tuple[object, ...]:
     """Return what a mention says, whatever the order of its types, concepts and alternatives."""
-    return mention.spans, frozenset(mention.types), answers_of(mention)
+    return mention.spans, frozenset(mention.types), answers_of(mention, live)
 
 
 def _exported(work: _Work, unsure: bool) -> Document:

@@ -32,6 +32,8 @@ SHOWN = 20  # names in a message
 LONGEST = 300  # characters of what is wrong with a value
 AT_ONCE = 500  # commands that one query asks for
 Word = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]
+# as `linnet.annotate.tables.now` writes it
+Time = Annotated[str, StringConstraints(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z$")]
 Number = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 
@@ -46,6 +48,7 @@ class _Work(_Strict):
     kind: Kind
     why: Word
     suggestions: bool
+    lease: Time | None = None  # older histories do not say
     events: list[dict[str, Any]]
     comments: dict[str, str]
 
@@ -114,6 +117,7 @@ def _stream(db: sa.Connection, row: Mapping[str, Any], to: int | None) -> dict[s
         "kind": row["kind"],
         "why": row["why"],
         "suggestions": row["suggestions"],
+        "lease": row["lease"],
         "events": [one.to_json() for one in events],
         "comments": {one["id"]: one["text"] for one in db.execute(notes).mappings() if one["id"] in written},
     }
@@ -169,7 +173,8 @@ def _import(db: sa.Connection, project: int, importer: int, line: Mapping[str, A
         events = [_event(one) for one in work["events"]]
         _check(events, line["document"]["text"])
         author = None if work["user"] is None else _author(db, work["user"])
-        stream = assign(db, id, author, kind=work["kind"], why=work["why"], suggestions=work["suggestions"])
+        kept = {key: work[key] for key in ("kind", "why", "suggestions")}
+        stream = assign(db, id, author, **kept, lease=work.get("lease"))
         there = events_of(db, stream)
         both = min(len(there), len(events))  # there may be more here: an older history contradicts nothing
         if events[:both] != there[:both]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -147,11 +147,14 @@ def same(one: Value | None, other: Value | None) -> bool:
     return one == other
 
 
-def answers_of(linked: Mark | Mention) -> frozenset[frozenset[str]] | None:
-    """Return what a mention may mean, whatever the order of concepts and alternatives; None = it was not linked."""
+def answers_of(linked: Mark | Mention, live: Callable[[str], str] = str) -> frozenset[frozenset[str]] | None:
+    """Return what a mention may mean, whatever the order of concepts and alternatives; None = it was not linked.
+
+    `live` leads ids to those to compare.
+    """
     if linked.concepts is None:
         return None
-    return frozenset(map(frozenset, (linked.concepts, *linked.alternatives)))
+    return frozenset(frozenset(map(live, answer)) for answer in (linked.concepts, *linked.alternatives))
 
 
 def to_json(value: Value | None) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -44,8 +44,10 @@ class Outlook:
 
     Args:
         left: the errors that readers would still find; None = no document of the last rounds that was drawn by chance
-            has been read.
-        unread: how many documents that is about: those that nobody has begun; None = none were drawn from predictions.
+            has been read, or none is unread.
+        unread: how many documents that is about: those that nobody had begun when the last ones were drawn, and nobody
+            has since; 0 = there are no others either; None = none were drawn from predictions, or those that are left
+            came after all from which some were drawn.
         signals: none of them stops anything.
         pairs: for each two readers of the same documents.
     """
@@ -56,7 +58,9 @@ class Outlook:
     pairs: Sequence[Pair]
 
 
-def outlook(db: sa.Connection, project_id: int, user_id: int, *, gain: float) -> Outlook:
+def outlook(
+    db: sa.Connection, project_id: int, user_id: int, *, gain: float, live: Callable[[str], str] = str
+) -> Outlook:
     """Return what is known about stopping, from what a user may see.
 
     Errors left are those of the model that was in use when the last documents were drawn. Models are compared on up to
@@ -68,18 +72,21 @@ def outlook(db: sa.Connection, project_id: int, user_id: int, *, gain: float) ->
         project_id: the project.
         user_id: who asks.
         gain: the gain in the models' score that an hour of work is worth.
+        live: leads ids to those that are compared (`linnet.annotate.proposals.live_ids`).
     """
     work = _finished(db, project_id, user_id)
     read = {id: next(iter(by_reader.values())) for id, by_reader in work.items()}
-    rounds, used, unread = _rounds(db, project_id, user_id, read)
-    left = errors_left(rounds) if any(one.random for one in rounds) else None
+    rounds, used, unread = _rounds(db, project_id, user_id, read, live)
+    # where all are read there is nothing to tell from a few of them
+    left = errors_left(rounds) if unread and any(one.random for one in rounds) else None
     signals = [
         stability_signal(_kappas(db, project_id, unread)),
         gain_signal(_curve(db, project_id, user_id), limit=gain),
     ]
-    if left is not None and unread:  # where all are read there is nothing to tell from a few of them
+    if left is not None:
         signals.insert(0, errors_signal(left, _count_mentions(db, project_id, read, used, unread)))
-    return Outlook(left, None if used is None else len(unread), signals, _pairs(work))
+    about = None if used is None or (not unread and _is_any_left(db, project_id)) else len(unread)
+    return Outlook(left, about, signals, _pairs(work))
 
 
 def _finished(db: sa.Connection, project_id: int, user_id: int) -> dict[int, dict[str, Document]]:
@@ -98,7 +105,7 @@ def _reader() -> sa.ColumnElement[bool]:
 
 
 def _rounds(
-    db: sa.Connection, project_id: int, user_id: int, read: Mapping[int, Document]
+    db: sa.Connection, project_id: int, user_id: int, read: Mapping[int, Document], live: Callable[[str], str]
 ) -> tuple[list[Round], str | None, set[int]]:
     """Return the last rounds that left the same documents unread, the run of the last one, and these documents.
 
@@ -122,7 +129,8 @@ def _rounds(
     rounds = list[Round]()
     for id, one in reversed(alike.items()):
         if sum(len(other.random) for other in rounds) < ENOUGH:
-            rounds.append(_round(db, project_id, *one, read, by_chance.get(id, set())))
+            pool = _Pool(*one, by_chance.get(id, set()))
+            rounds.append(_round(db, project_id, pool, read, live))
     return rounds[::-1], used, unread
 
 
@@ -131,6 +139,12 @@ def _taken(db: sa.Connection, project_id: int) -> set[int]:
     mine = sa.and_(assignment.c.project == project_id, assignment.c.kind == "annotate", begun(assignment, now(db)))
     erased = sa.select(document.c.id).where(document.c.project == project_id, document.c.redacted)
     return {*db.scalars(sa.select(assignment.c.document).where(mine)), *db.scalars(erased)}
+
+
+def _is_any_left(db: sa.Connection, project_id: int) -> bool:
+    """Return whether there is a document that nobody reads or has read, and that could be drawn."""
+    there = db.scalars(sa.select(document.c.id).where(document.c.project == project_id))
+    return not _taken(db, project_id).issuperset(there)
 
 
 def _ids(ranges: Iterable[tuple[int, int]]) -> set[int]:
@@ -148,13 +162,22 @@ def _drawn_by_chance(db: sa.Connection, project_id: int, user_id: int) -> dict[i
     return found
 
 
+class _Pool(NamedTuple):
+    """The run that predicted some documents, these, and those that were drawn by chance."""
+
+    run: str
+    documents: Set[int]
+    by_chance: Set[int]
+
+
 def _round(
-    db: sa.Connection, project_id: int, used: str, pool: Set[int], read: Mapping[int, Document], by_chance: Set[int]
+    db: sa.Connection, project_id: int, pool: _Pool, read: Mapping[int, Document], live: Callable[[str], str]
 ) -> Round:
-    said = _said(db, project_id, used, pool)
-    found = {str(id): float(count_errors(read[id], said[id].document)) for id in pool & read.keys()}
+    said = _said(db, project_id, pool.run, pool.documents)
+    done = pool.documents & read.keys()
+    found = {str(id): float(count_errors(read[id], said[id].document, live=live)) for id in done}
     expected = {str(id): one.expected_errors for id, one in said.items()}
-    return Round(expected, found, [str(id) for id in by_chance & pool & read.keys()])
+    return Round(expected, found, [str(id) for id in pool.by_chance & done])
 
 
 def _said(db: sa.Connection, project_id: int, used: str | None, ids: Set[int]) -> dict[int, Unread]:
@@ -203,13 +226,18 @@ def _place(id: int) -> int:
 
 
 def _curve(db: sa.Connection, project_id: int, user_id: int) -> list[tuple[float, float]]:
-    """Return the minutes of work that each model learned from, and its score."""
+    """Return the minutes of work that each model learned from, and its score.
+
+    Scores of several measures make no curve: those count that are measured as the last model is.
+    """
     points: list[tuple[float, float]] = []
     seen = event.c.stream.in_(visible_streams(db, project_id, user_id))
     taken = sa.func.sum(sa.cast(event.c.ms, sa.Double))
     query = sa.select(model.c.metrics, model.c.data_to_event).where(model.c.project == project_id)
-    for row in db.execute(query.order_by(model.c.data_to_event)):
-        score = row.metrics.get("measures", {}).get(row.metrics.get("measure"), {}).get("value")
+    models = db.execute(query.order_by(model.c.data_to_event, model.c.made)).all()
+    measure = models[-1].metrics.get("measure") if models else None
+    for row in models:
+        score = row.metrics.get("measures", {}).get(measure, {}).get("value")
         of_project = sa.and_(event.c.project == project_id, event.c.n <= row.data_to_event, seen)
         minutes = float(db.scalar(sa.select(taken).where(of_project)) or 0.0) / MINUTE
         if score is not None and minutes > 0:

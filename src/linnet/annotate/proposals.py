@@ -8,7 +8,7 @@ Ids are given in the order of acceptance, so that they do not tell how much othe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import sqlalchemy as sa
@@ -20,9 +20,11 @@ from linnet.annotate.runs import new_id
 from linnet.annotate.tables import now, project, proposal, user
 from linnet.data import Concept, Name
 from linnet.errors import DataError
+from linnet.kb import KnowledgeBase
+from linnet.kb.successors import successor
 from linnet.text.normalise import basic
 
-__all__ = ["Decision", "concept_of", "decide", "id_of", "new_concepts", "proposals_seen", "propose"]
+__all__ = ["Decision", "concept_of", "decide", "id_of", "live_ids", "new_concepts", "proposals_seen", "propose"]
 
 Decision: TypeAlias = Literal["accepted", "declined", "mapped"]
 
@@ -143,3 +145,14 @@ def new_concepts(db: sa.Connection, project_id: int) -> list[Concept]:
     there = sa.and_(proposal.c.project == project_id, proposal.c.number.is_not(None))
     rows = db.execute(sa.select(proposal).where(there).order_by(proposal.c.number)).mappings()
     return [concept_of(dict(row)) for row in rows]
+
+
+def live_ids(db: sa.Connection, project_id: int, kb: KnowledgeBase | None) -> Callable[[str], str]:
+    """Return what maps an id to the one to compare: itself, or what it has become.
+
+    Retired ids lead to their successors, those of proposals to the concepts that curators say they are. While a
+    knowledge base cannot be opened (None), retired ids stay.
+    """
+    mapped = {one.id: one.replaced_by for one in new_concepts(db, project_id) if one.replaced_by is not None}
+    live = successor(kb)
+    return lambda asked: live(mapped.get(asked, asked))

@@ -22,6 +22,7 @@ __all__ = [
     "add_predictions",
     "assertions_of",
     "end_run",
+    "learned_from",
     "new_id",
     "predictions_of",
     "start_run",
@@ -75,6 +76,17 @@ def add_model(  # noqa: PLR0913 - each is a column of its row
     if sources:
         db.execute(model_source.insert(), [{"model": id, "document": d, "user": u} for d, u in sorted(sources)])
     return id
+
+
+def learned_from(id: sa.ColumnElement[str], document_id: sa.ColumnElement[int] | int) -> sa.ColumnElement[bool]:
+    """Return whether a model may have learned from a document: somebody had begun it, or it came with GOLD mentions.
+
+    `linnet.annotate.exports.training_set` takes both; those kept apart in training are among them.
+    """
+    source, made, doc = model_source.alias(), model.alias(), document.alias()
+    named = sa.exists().where(source.c.model == id, source.c.document == document_id)
+    there = sa.and_(made.c.id == id, doc.c.id == document_id, doc.c.project == made.c.project)
+    return sa.or_(named, sa.exists().where(there, doc.c.gold.is_not(None), doc.c.added <= made.c.data_to_event))
 
 
 def start_run(db: sa.Connection, project: int, *, model: str | None = None, kb: str = "") -> str:

@@ -23,6 +23,7 @@ from linnet.annotate.held import CancelledError, Held
 from linnet.annotate.housekeeping import PARTS
 from linnet.annotate.jobs import Train, end
 from linnet.annotate.models import MODELS, kb_of, load_model, model_row, project_row, recipe_named, untrained, use
+from linnet.annotate.proposals import live_ids
 from linnet.annotate.runs import add_model, new_id
 from linnet.annotate.scoring import divide, is_worse, score
 from linnet.data import Document
@@ -90,7 +91,9 @@ def _plan(held: Held) -> _Plan:
         id = order.base if order.base is not None or order.parts == "both" else row["model"]
         base = model_row(db, row["id"], id) if id else None
         last = model_row(db, row["id"], row["model"]) if row["model"] else {"card": {}}
-        docs, streams = training_set(db, row["id"], order.to or 0), sources(db, row["id"], order.to or 0)
+        kb = kb_of(row)
+        docs = training_set(db, row["id"], order.to or 0, live=live_ids(db, row["id"], kb))
+        streams = sources(db, row["id"], order.to or 0)
     if not docs:
         raise LinnetError("nobody has annotated a document yet: there is nothing to learn from")
     learned, dev = (unique(some) for some in divide(docs, order.dev))
@@ -98,7 +101,7 @@ def _plan(held: Held) -> _Plan:
         raise LinnetError("all annotated documents fall into the part that is measured on: annotate some more")
     held.say(f"{len(learned)} documents to learn from, {len(dev)} to measure on{_named(dev)}, up to event {order.to}")
     name = order.recipe or (base or last)["card"].get("recipe") or row["settings"].get("recipe") or RECIPE
-    return _Plan(order, name, base, kb_of(row), learned, dev, streams)
+    return _Plan(order, name, base, kb, learned, dev, streams)
 
 
 def _named(docs: Sequence[Document]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -78,15 +78,19 @@ class Uses:
             return dict(kept.total)
 
 
-def concepts_for(uses: Mapping[Use, int], surface: str) -> list[tuple[str, int]]:
+def concepts_for(uses: Mapping[Use, int], surface: str, *, live: Callable[[str], str] = str) -> list[tuple[str, int]]:
     """Return the concepts that a surface was linked to, the most frequent first, and how often.
+
+    `live` leads ids to those that are chosen today (`linnet.annotate.proposals.live_ids`).
 
     >>> concepts_for({Use("X:1", "fits"): 1, Use("X:2", "fits"): 3, Use("X:1", "fit"): 2}, "Fits")
     [('X:2', 3), ('X:1', 1)]
     """
-    words = basic(surface)
-    found = [(use.concept, count) for use, count in uses.items() if words and use.words == words]
-    return sorted(found, key=lambda one: (-one[1], one[0]))
+    words, found = basic(surface), Counter[str]()
+    for use, count in uses.items():
+        if words and use.words == words:
+            found[live(use.concept)] += count
+    return sorted(found.items(), key=lambda one: (-one[1], one[0]))
 
 
 def _states(db: sa.Connection, project: int, user: int) -> dict[Source, tuple[int, bool]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -15,7 +15,7 @@ from linnet.annotate.acts import Command
 from linnet.annotate.adjudication import give_to_judge
 from linnet.annotate.api.documents import After, AfterRow, Limit, document_in
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
-from linnet.annotate.api.projects import IfMatch, etag, kb_of_project, sequence
+from linnet.annotate.api.projects import IfMatch, etag, openable_kb, sequence
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.assignments import assign, read
@@ -23,8 +23,8 @@ from linnet.annotate.blind import may_see, may_write, taken_streams, visible_str
 from linnet.annotate.commands import apply, preview
 from linnet.annotate.elsewhere import find_elsewhere
 from linnet.annotate.people import role_of
+from linnet.annotate.proposals import live_ids
 from linnet.annotate.tables import assignment, event
-from linnet.errors import KnowledgeBaseError
 from linnet.serve.problems import Problem, not_found
 
 __all__ = ["router", "shown_event"]
@@ -90,19 +90,23 @@ def give(bench: Bench, asker: Asked, project: int, body: Given) -> dict[str, Any
     users: list[int | None] = [*body.users] if body.kind != "shared" else [None]
     if not users or (body.kind == "shared" and body.users):
         raise Problem(422, "users", detail=f"an assignment of the kind {body.kind!r} is for somebody, a shared one not")
+    kb = openable_kb(bench, project)
     with bench.store.write() as db:
         for id in body.documents:
             document_in(db, asker, id)
         for user in users:
             if user is not None and role_of(db, project, user) in (None, "viewer"):
                 raise Problem(422, "users", detail=f"user {user} does not work in this project")
-        made = [_assigned(db, id, user, body, asker) for id in body.documents for user in users]
+        live = live_ids(db, project, kb)
+        made = [_assigned(db, id, user, body, asker, live) for id in body.documents for user in users]
     return {"assignments": made}
 
 
-def _assigned(db: sa.Connection, document: int, user: int | None, body: Given, asker: Asker) -> int:
+def _assigned(
+    db: sa.Connection, document: int, user: int | None, body: Given, asker: Asker, live: Callable[[str], str]
+) -> int:
     if body.kind == "adjudicate" and user is not None:
-        return give_to_judge(db, document, user, asker.user)
+        return give_to_judge(db, document, user, asker.user, live=live)
     return assign(db, document, user, kind=body.kind, suggestions=body.suggestions)
 
 
@@ -138,9 +142,8 @@ def command(
     seq = sequence(if_match)
     _check_writer(bench, asker, assignment)
     kb = None
-    if any(one.concepts for one in body.commands):
-        with contextlib.suppress(KnowledgeBaseError):  # decisions are kept while its file is away
-            kb = kb_of_project(bench, asker.project)
+    if any(one.concepts or one.op == "done" for one in body.commands):
+        kb = openable_kb(bench, asker.project)
     answer = apply(bench.store, assignment, asker.user, body.commands, seq, kb=kb)
     response.headers["ETag"] = etag(answer.seq)
     return answer.to_json()

@@ -17,6 +17,7 @@ from linnet.annotate.documents import document_of
 from linnet.annotate.fresh import Candidate, candidates_of
 from linnet.annotate.marks import fit
 from linnet.annotate.models import model_row
+from linnet.annotate.proposals import live_ids, new_concepts
 from linnet.annotate.uses import concepts_for
 from linnet.data import Document, Span
 from linnet.detect.conjuncts import is_name, readings
@@ -58,13 +59,17 @@ def find(bench: Bench, asker: Asked, project: int, body: Selection) -> dict[str,
     linker = bench.linker(model, row["settings"]["untrained"], kb)
     parts = fit(body.parts, doc.text)
     found = candidates_of(linker, kb, doc, parts, tuple(body.types))
-    used = concepts_for(uses, " ".join(doc.text[start:end] for start, end in parts))[: body.limit]
+    with bench.store.read() as db:
+        live, names = live_ids(db, project, kb), {one.id: one.name for one in new_concepts(db, project)}
+    used = concepts_for(uses, " ".join(doc.text[start:end] for start, end in parts), live=live)[: body.limit]
     return {
         "kb": kb.version,
         "model": chosen,
         "p": found.probability,
         "calibration": found.calibration,
-        "used": [{"id": id, "name": kb[id].name if id in kb else id, "count": count} for id, count in used],
+        "used": [
+            {"id": id, "name": kb[id].name if id in kb else names.get(id, id), "count": count} for id, count in used
+        ],
         "candidates": [_shown(one) for one in found.candidates[: body.limit]],
     }
 

@@ -17,6 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, StreamingResponse
 
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
+from linnet.annotate.api.projects import openable_kb
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.blind import visible_streams
 from linnet.annotate.exporting import told_apart
@@ -24,10 +25,11 @@ from linnet.annotate.exports import export_project
 from linnet.annotate.history import history, import_history
 from linnet.annotate.housekeeping import DOWNLOADS
 from linnet.annotate.models import project_row
+from linnet.annotate.proposals import live_ids
 from linnet.annotate.reading import lines_of
 from linnet.corpora import FORMATS, WRITABLE, fitting, write
 from linnet.data import Document
-from linnet.errors import DataError, KnowledgeBaseError
+from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
 from linnet.serve.problems import not_found
 from linnet.strict_json import parse
@@ -56,29 +58,22 @@ def export(
     """
     if format not in WRITABLE:
         raise not_found(f"format; there are {', '.join(WRITABLE)}")
+    kb = openable_kb(bench, project)
     with bench.store.read() as db:
-        docs = export_project(db, project, to=to, streams=visible_streams(db, project, asker.user))
-        row = project_row(db, project)
+        row, live = project_row(db, project), live_ids(db, project, kb)
+        docs = export_project(db, project, to=to, streams=visible_streams(db, project, asker.user), live=live)
     downloads = bench.settings.data / DOWNLOADS
     downloads.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder = tempfile.mkdtemp(dir=downloads)
     try:
         name = NO_NAME.sub("-", row["name"]).strip("-.")[:80] or "export"
-        path, dropped = _written(docs, Path(folder), name, format, _names(bench, row["kb"]))
+        path, dropped = _written(docs, Path(folder), name, format, kb)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     headers = {"Linnet-Left-Out": json.dumps(dict(dropped))}
     gone = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
     return FileResponse(path, filename=path.name, headers=headers, background=gone)
-
-
-def _names(bench: Workbench, kb: str) -> KnowledgeBase | None:
-    """Return what knows the names of concepts: decisions can be taken home without it, too."""
-    try:
-        return bench.kb_named(kb) if kb else None
-    except KnowledgeBaseError:
-        return None
 
 
 def _written(

@@ -9,12 +9,14 @@ from pydantic import Field, JsonValue
 from starlette.responses import FileResponse
 
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
+from linnet.annotate.api.projects import openable_kb
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.comparing import compare_models
 from linnet.annotate.jobs import Job, ask_to_cancel, enqueue, find, jobs_of
 from linnet.annotate.models import model_row, models_of, project_row, recipes_for, use
 from linnet.annotate.orders import check_order
+from linnet.annotate.proposals import live_ids
 from linnet.annotate.scoring import as_told
 from linnet.serve.problems import not_found
 
@@ -142,8 +144,9 @@ def compare(bench: Bench, asker: Asked, project: int, a: str, b: str) -> dict[st
 
     ``fixed`` counts what only `b` has right, ``broke`` what only `a` has right; examples are of these two kinds.
     """
+    kb = openable_kb(bench, project)
     with bench.store.read() as db:
-        return asdict(compare_models(db, project, asker.user, a, b))
+        return asdict(compare_models(db, project, asker.user, a, b, live=live_ids(db, project, kb)))
 
 
 def _model(row: dict[str, Any], *, all: bool) -> dict[str, Any]:

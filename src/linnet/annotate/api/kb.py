@@ -12,14 +12,14 @@ from pydantic import Field
 
 from linnet.annotate.api.aside import Aside
 from linnet.annotate.api.guard import LARGEST, Asked, Asker, Bench, make_router
-from linnet.annotate.api.projects import Choices
+from linnet.annotate.api.projects import Choices, openable_kb
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.blind import may_hint
 from linnet.annotate.elsewhere import find_linked
 from linnet.annotate.models import model_row, project_row
 from linnet.annotate.people import role_of
-from linnet.annotate.proposals import new_concepts
+from linnet.annotate.proposals import live_ids, new_concepts
 from linnet.annotate.searching import Hit, Nearest, Search, Sources
 from linnet.annotate.searching import search as find
 from linnet.data import Concept
@@ -239,9 +239,15 @@ def list_linked(
     concept: Annotated[str, Query(min_length=1, max_length=200)],
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
 ) -> dict[str, Any]:
-    """Return how many mentions were linked to a concept, as far as I may know, and the last of them with their text."""
+    """Return how many mentions were linked to a concept, as far as I may know, and the last of them with their text.
+
+    Those of ids that lead to it, because they were retired or proposed, are its own.
+    """
+    kb = openable_kb(bench, project)
     with bench.store.read() as db:
-        count, last = find_linked(db, project, asker.user, concept, most=limit)
+        live = live_ids(db, project, kb)
+        ids = {use.concept for use in bench.uses.count(db, project, asker.user) if live(use.concept) == live(concept)}
+        count, last = find_linked(db, project, asker.user, ids | {concept}, most=limit)
     return {"count": count, "mentions": [asdict(one) for one in last]}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
@@ -20,7 +21,7 @@ from linnet.errors import DataError, KnowledgeBaseError
 from linnet.kb import KnowledgeBase
 from linnet.serve.problems import Problem
 
-__all__ = ["IfMatch", "etag", "kb_of_project", "project_of", "router", "sequence"]
+__all__ = ["IfMatch", "etag", "kb_of_project", "openable_kb", "project_of", "router", "sequence"]
 
 router = make_router()
 IfMatch = Annotated[str | None, Header(alias="If-Match", description="The number of the last event, in quotes.")]
@@ -126,6 +127,13 @@ def kb_of_project(bench: Workbench, id: int) -> KnowledgeBase | None:
     with bench.store.read() as db:
         name = project_row(db, id)["kb"]
     return bench.kb_named(name) if name else None
+
+
+def openable_kb(bench: Workbench, id: int) -> KnowledgeBase | None:
+    """Return the same, and None while its file is away: what people decide is kept and shown without it, too."""
+    with contextlib.suppress(KnowledgeBaseError):
+        return kb_of_project(bench, id)
+    return None
 
 
 @router.get("/projects")

@@ -14,12 +14,13 @@ from fastapi import Query
 from linnet.annotate import tables
 from linnet.annotate.agreement import compare_annotators
 from linnet.annotate.api.guard import Asked, Bench, make_router
-from linnet.annotate.api.projects import project_of
+from linnet.annotate.api.projects import openable_kb, project_of
 from linnet.annotate.blind import taken_streams, visible_streams
 from linnet.annotate.cold_start import calibration_bins
 from linnet.annotate.drawing import judged_documents
 from linnet.annotate.exports import export, without_common_gold
 from linnet.annotate.outlook import outlook
+from linnet.annotate.proposals import live_ids
 from linnet.annotate.tables import assignment, document
 from linnet.data import Document
 from linnet.evaluate.calibration import Calibration
@@ -57,9 +58,11 @@ def stopping(
 
     Nothing stops by itself. Ends of the interval are null where too few documents that were drawn by chance are read.
     """
+    kb = openable_kb(bench, project)
     with bench.store.read() as db:
-        found = outlook(db, project, asker.user, gain=gain)
-        judged = Calibration.of_pairs(judged_documents(db, project, asker.user))
+        live = live_ids(db, project, kb)
+        found = outlook(db, project, asker.user, gain=gain, live=live)
+        judged = Calibration.of_pairs(judged_documents(db, project, asker.user), live=live)
     return {
         "errors_left": None if found.left is None else _finite(found.left._asdict()),
         "unread": found.unread,
@@ -114,4 +117,6 @@ def agreement(
             work[name][id] = doc
     suggested = read.keys() - bare
     base = bench.kb_named(kb) if kb else None
-    return compare_annotators(work, kb=base, suggested=suggested, samples=samples).to_record()
+    with bench.store.read() as db:
+        live = live_ids(db, project, base)
+    return compare_annotators(work, kb=base, live=live, suggested=suggested, samples=samples).to_record()

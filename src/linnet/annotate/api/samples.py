@@ -10,7 +10,7 @@ from anyio import to_thread
 from pydantic import Field
 
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
-from linnet.annotate.api.projects import project_of
+from linnet.annotate.api.projects import openable_kb, project_of
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.drawing import draw_documents
@@ -51,6 +51,7 @@ def _draw(bench: Workbench, asker: Asker, project: int, body: Wish) -> dict[str,
         annotators=chosen["annotators"],
         lease=timedelta(hours=chosen["lease_hours"]),
         seed=body.seed,
+        kb=openable_kb(bench, project),
     )
     left = {key: getattr(drawn.cold, key) for key in ("links_left", "documents_left", "ece_left", "over")}
     told = {**asdict(drawn.cold), **left}

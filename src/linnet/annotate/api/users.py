@@ -12,7 +12,7 @@ from linnet.annotate import tables
 from linnet.annotate.api.guard import Asked, Bench, Row, make_router
 from linnet.annotate.api.session import Body
 from linnet.annotate.journal import lock
-from linnet.annotate.people import add_user, name_of
+from linnet.annotate.people import add_user, name_of, set_role
 from linnet.annotate.signing import LINK, any_administrator, disable, make_link, make_token
 from linnet.serve.problems import Problem, not_found
 
@@ -71,7 +71,10 @@ def invite(bench: Bench, body: NewUser) -> dict[str, Any]:
 
 @router.patch("/users/{user}")
 def change_user(bench: Bench, asker: Asked, user: Row, body: UserChange) -> dict[str, Any]:
-    """Disable a user, make one an administrator, or give a new link to one who has forgotten the password."""
+    """Disable a user, make one an administrator, or give a new link to one who has forgotten the password.
+
+    Who disables the last admin of projects becomes their admin, which ``projects`` lists: nobody else could make one.
+    """
     if user == asker.user and (body.disabled or body.admin is False):
         raise Problem(409, "own-account", detail="somebody else has to do this: else nobody might be left who can")
     with bench.store.write() as db:
@@ -79,6 +82,7 @@ def change_user(bench: Bench, asker: Asked, user: Row, body: UserChange) -> dict
         answer: dict[str, Any] = {"user": user, "name": name_of(db, user)}
         if body.disabled is not None:
             disable(db, user, body.disabled)
+            answer["projects"] = _take_over(db, user, asker.user) if body.disabled else []
         if body.admin is not None:
             db.execute(tables.user.update().where(tables.user.c.id == user).values(admin=body.admin))
         if not any_administrator(db):
@@ -86,6 +90,18 @@ def change_user(bench: Bench, asker: Asked, user: Row, body: UserChange) -> dict
                 409, "last-admin", detail="the workbench keeps an administrator: make somebody else one first"
             )
         return answer | ({"link": make_link(db, user)} if body.link else {})
+
+
+def _take_over(db: sa.Connection, user: int, heir: int) -> list[int]:
+    """Make somebody the admin of the projects that a disabled user has left without one who can act."""
+    it, other = tables.member.alias(), tables.member.alias()
+    able = sa.select(tables.user.c.id).where(~tables.user.c.disabled)
+    led = sa.exists().where(other.c.project == it.c.project, other.c.role == "admin", other.c.user.in_(able))
+    query = sa.select(it.c.project).where(it.c.user == user, it.c.role == "admin", ~led).order_by(it.c.project)
+    left = list(db.scalars(query))
+    for id in left:
+        set_role(db, id, heir, "admin")
+    return left
 
 
 @router.get("/tokens")

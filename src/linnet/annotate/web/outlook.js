@@ -11,7 +11,7 @@ const about = (value) => (value > 0 && value < 1 ? 'Fewer than one error' : `Abo
 
 /** Return how many errors are left in unread documents. */
 export function errorsLeft({errors_left: found, unread}) {
-  if (unread === 0) return 'No document is unread.';
+  if (unread === 0) return 'No document is left: each is read, or somebody has it.';
   if (!found) {
     return `Errors left: not known yet. It takes documents that were drawn by chance when there were suggestions, and read;
       a fifth of each batch is drawn so.`;

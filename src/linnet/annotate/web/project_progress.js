@@ -61,11 +61,11 @@ class Progress extends View {
   }
 
   estimated({errors_left: left, unread, signals}) {
+    if (unread === 0) return html`<p class="note">Every document is read, or somebody has it: none is left to estimate for.</p>`;
     if (!left) {
       return html`<p class="note">Not known yet. It takes suggestions for the documents, and some documents read that were drawn by chance:
         a fifth of what people get is.</p>${signalList(signals)}`;
     }
-    if (!unread) return html`<p class="note">Every document has been begun: none is left to estimate for.</p>`;
     const {value, low, high, random} = left;
     const known = low !== null && high !== null;
     return html`<p>${known ? html`<strong class="left-figure">${atLeast(value)}</strong>` : html`Perhaps ${atLeast(value)}`}
