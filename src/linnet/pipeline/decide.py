@@ -68,7 +68,9 @@ class Decide(Stage):
     @property
     def least(self) -> float:
         """The probability that an answer needs: the threshold that was given, or the one that was chosen."""
-        return self.chosen if self.threshold == "f1" else float(self.threshold)
+        if self.threshold == "f1":
+            return self.chosen
+        return min(float(self.threshold), float(np.float32(self.threshold)))  # a score of 0.9 is 0.8999999761581421
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
         """Return `docs` with concepts and probabilities."""
@@ -108,8 +110,7 @@ class Decide(Stage):
 
     def _probability(self, mention: Mention, candidates: Candidates, row: int) -> float:
         if self.confidence is None:
-            # the shortest decimal of it, as files have scores: 0.8999999761581421 does not reach a threshold of 0.9
-            first = min(max(float(str(candidates.scores[0])), 0.0), 1.0)
+            first = min(max(float(candidates.scores[0]), 0.0), 1.0)
             return (
                 first / int((candidates.scores >= candidates.scores[0] - TIE).sum()) if len(candidates) > 1 else first
             )
