@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from linnet.codec import dumps
@@ -109,6 +110,14 @@ def test_a_job_without_a_shard_yet(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps({"linnet job": 1, "finished": False}))
     with pytest.raises(FormatError, match="finished no shard yet"):
         Linked(tmp_path)
+
+
+def test_scores_of_32_bits_reach_what_they_are_shown_as(tmp_path: Path) -> None:
+    probabilities = [float(np.float32(0.9)), 0.9, 0.89]
+    mentions = [Mention(0, 4, concepts=(IDS[0],), probability=one) for one in probabilities]
+    write([Document(f"{n}", TEXT, mentions=(one,)) for n, one in enumerate(mentions)], tmp_path / "a.jsonl")
+    with Linked(tmp_path / "a.jsonl") as there:
+        assert len(there.documents(Asked((frozenset(IDS[:1]),), above=0.9))) == 2
 
 
 def test_parts_of_dates(tmp_path: Path) -> None:

@@ -268,7 +268,7 @@ def _filter(asked: Asked, ids: Iterable[str] | None = None) -> tuple[str, list[A
         values.append(sorted(map(curie, ids)))
     if asked.above is not None:
         parts.append("probability >= ?")
-        values.append(asked.above)
+        values.append(min(asked.above, float(np.float32(asked.above))))  # a score of 0.9 is 0.8999999761581421
     if asked.only:
         parts.append("assertion IN (SELECT unnest(?::VARCHAR[]))")
         values.append(list(asked.only))
