@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
-from typing import TypeAlias
 
 import sqlalchemy as sa
 
@@ -13,14 +12,12 @@ from linnet.annotate.assignments import Reading, assign
 from linnet.annotate.blind import begun
 from linnet.annotate.events import AGREED, Change, Event
 from linnet.annotate.journal import append, standing, state_of
-from linnet.annotate.marks import Mark, Parts, State, answers_of, to_json
+from linnet.annotate.marks import Live, Mark, Parts, State, answers_of, to_json
 from linnet.annotate.people import name_of, role_of
 from linnet.annotate.tables import assignment, guideline, now
 from linnet.errors import DataError
 
 __all__ = ["disputed_gold", "give_to_judge", "unsettled"]
-
-Live: TypeAlias = Callable[[str], str]
 
 
 def give_to_judge(db: sa.Connection, document: int, judge: int, giver: int, *, live: Live = str) -> int:

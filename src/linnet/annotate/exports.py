@@ -5,9 +5,9 @@ Both follow from events up to a number alone, not from what models say today: th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -15,7 +15,7 @@ from linnet.annotate.acts import is_done, marks, standing_mentions
 from linnet.annotate.documents import document_of, gold_of, row_of
 from linnet.annotate.events import fold
 from linnet.annotate.journal import events_of, last_number, state_of
-from linnet.annotate.marks import DOCUMENT, Mark, Parts, Progress, State, answers_of
+from linnet.annotate.marks import DOCUMENT, Live, Mark, Parts, Progress, State, answers_of
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.runs import assertions_of
 from linnet.annotate.tables import assignment, document, event
@@ -23,8 +23,6 @@ from linnet.data import Document, Mention, Span, by_position
 from linnet.frozen import EMPTY
 
 __all__ = ["export", "export_project", "sources", "training_set", "without_common_gold"]
-
-Live: TypeAlias = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)

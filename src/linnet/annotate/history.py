@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import sqlalchemy as sa
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
 
 from linnet.annotate.assignments import Kind, assign
 from linnet.annotate.documents import add_documents, document_of, row_of
@@ -61,23 +61,14 @@ class _Line(_Strict):
     streams: list[_Work]
 
 
-class _Written(_Strict, extra="forbid"):
-    """The fields of an `Event`."""
-
-    seq: Number
-    at: Word
-    actor: Word
-    kind: Word
-    mention: Word
-    before: dict[str, Any] | None
-    after: dict[str, Any] | None
-    command: Word | None
-    group: Word
-    kb: Word = ""
-    model: Word | None = None
-    run: Word | None = None
-    guideline: Number | None = None
-    ms: Number | None = None
+# what the columns of events hold, by the types of the fields
+HELD: dict[Any, Any] = {str: Word, int: Number, Mapping[str, Any]: dict[str, Any]}
+HELD |= {held | None: checked | None for held, checked in HELD.items()}
+_TYPES = get_type_hints(Event)
+_FIELDS: dict[str, Any] = {
+    one.name: (HELD[_TYPES[one.name]], ... if one.default is MISSING else one.default) for one in fields(Event)
+}
+_Written = create_model("_Written", __config__=ConfigDict(strict=True, extra="forbid"), **_FIELDS)
 
 
 def history(

@@ -21,6 +21,7 @@ __all__ = [
     "DOCUMENT",
     "NILS",
     "NOTE",
+    "Live",
     "Mark",
     "Nil",
     "Note",
@@ -41,6 +42,7 @@ __all__ = [
 ]
 
 Parts: TypeAlias = tuple[Span, ...]
+Live: TypeAlias = Callable[[str], str]  # leads an id to the one to compare (`linnet.annotate.proposals.live_ids`)
 # why no concept fits; events hold no text, so that it can be erased: more is said in a comment
 Nil: TypeAlias = Literal["", "not in KB", "too general", "not a mention", "other"]
 NILS: tuple[Nil, ...] = get_args(Nil)
@@ -147,7 +149,7 @@ def same(one: Value | None, other: Value | None) -> bool:
     return one == other
 
 
-def answers_of(linked: Mark | Mention, live: Callable[[str], str] = str) -> frozenset[frozenset[str]] | None:
+def answers_of(linked: Mark | Mention, live: Live = str) -> frozenset[frozenset[str]] | None:
     """Return what a mention may mean, whatever the order of concepts and alternatives; None = it was not linked.
 
     `live` leads ids to those to compare.

@@ -58,9 +58,9 @@ def alone(output: Path) -> Iterator[None]:
         yield
     finally:
         if held is not None:
+            with suppress(OSError):  # on a system that minds it stays
+                lock.unlink()  # before it is closed: another process might hold it by then
             held.close()
-            with suppress(OSError):
-                lock.unlink()
 
 
 class Finished:
