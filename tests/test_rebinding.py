@@ -123,7 +123,7 @@ def path(tmp_path: Path) -> Path:
     return made.path
 
 
-@pytest.mark.parametrize(("edits", "every"), [(60, 20), pytest.param(1000, 50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("edits", "every"), [(60, 20), pytest.param(400, 40, marks=pytest.mark.slow)])
 def test_after_random_edits_answers_are_those_of_a_loaded_one(
     path: Path, tmp_path: Path, edits: int, every: int
 ) -> None:

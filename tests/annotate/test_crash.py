@@ -96,7 +96,7 @@ def test_a_killed_writer_loses_nothing(where: str) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_many_killed_writers_lose_nothing(where: str, seed: int) -> None:
     """Two hundred of them with ``LINNET_LOOP=full``, else as many as continuous integration has time for."""
-    kill_writers(where, 50 if os.environ.get("LINNET_LOOP") == "full" else 20, seed=10 + seed)
+    kill_writers(where, 50 if os.environ.get("LINNET_LOOP") == "full" else 10, seed=10 + seed)
 
 
 def test_many_writers_lose_nothing(store: Store, pool: ThreadPoolExecutor) -> None:

@@ -25,8 +25,8 @@ from tests.annotate.api import Person, Site
 from tests.annotate.loop import Reader, exported, known_in, one_each, said
 from tests.annotate.test_api_whole import folds
 
-COUNT = 200
-BOTH, ALONE, SECOND = 12, 14, 6  # documents of two readers, of one of them, of each in the second round
+COUNT = 100
+BOTH, ALONE, SECOND = 10, 14, 4  # documents of two readers, of one of them, of each in the second round
 RECIPE = """
 [[pipeline]]
 use = "tagger"

@@ -273,7 +273,7 @@ def test_the_invariants_hold(store: Store) -> None:
 @pytest.mark.slow
 def test_the_invariants_hold_for_long(store: Store) -> None:
     """Forty lives with ``LINNET_LOOP=full``, else as many as continuous integration has time for."""
-    play(store, 40 if os.environ.get("LINNET_LOOP") == "full" else 10, 30)
+    play(store, 40 if os.environ.get("LINNET_LOOP") == "full" else 5, 30)
 
 
 def test_a_document_without_mentions(store: Store) -> None:

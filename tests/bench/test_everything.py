@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 from pathlib import Path
@@ -88,7 +89,8 @@ def test_one_that_fails_or_lacks_something_stops_no_other(
 @pytest.mark.slow
 @pytest.mark.usefixtures("home")
 @pytest.mark.filterwarnings("ignore:.*more than one replaced_by:linnet.errors.LinnetWarning")
-def test_small_benches_give_ratios(tmp_path: Path) -> None:
+def test_small_benches_give_ratios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(everything_steps, "per_reference", functools.partial(per_reference, turns=1))
     for name in ("dictionary", "formats", "evaluate"):
         for ratio in STEPS[name]()["ratios"]:
             assert ratio.value > 0

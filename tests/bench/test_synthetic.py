@@ -151,12 +151,12 @@ def test_mesh_escapes_what_xml_does_not_bear(tmp_path: Path) -> None:
 def test_mesh_is_written_and_read_in_bounded_memory(tmp_path: Path) -> None:
     """Reading holds ids, headings and tree numbers: some hundred bytes a record, not the records."""
     path = tmp_path / "desc2020.xml"
-    write_mesh(synthetic(12_000), path)
+    write_mesh(synthetic(SIZE), path)
     tracemalloc.start()
-    assert sum(1 for _ in read_mesh(path)) == 12_000
+    assert sum(1 for _ in read_mesh(path)) == SIZE
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 12_000 * 1500
+    assert peak < SIZE * 1500
 
 
 def mesh(id: str) -> str:

@@ -109,7 +109,7 @@ def test_a_bi_encoder_is_trained_by_pytorch_and_linked_with_either(bert: str, tm
 @pytest.mark.data
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
 def test_on_real_vectors_it_costs_less_than_half_a_point(data: Path, tmp_path: Path) -> None:
-    """A sixth of the distinct mentions of NCBI Disease among the names of their concepts and 370 others, by MiniLM."""
+    """A sixth of the distinct mentions of NCBI Disease among the names of their concepts and 90 others, by MiniLM."""
     docs = [doc for split in ("train", "dev") for doc in read_corpus("ncbi_disease", split=split, data=data)]
     medic = list(read_vocabulary("medic", data / "kb" / "medic_2012-07-06_biosyn.txt.gz"))
     kb = build(medic, tmp_path / "medic.kb")
@@ -122,7 +122,7 @@ def test_on_real_vectors_it_costs_less_than_half_a_point(data: Path, tmp_path: P
         }
     )[::6]
     texts = [
-        (name.text, name.concept) for name in kb.names(sorted({row for _, row in gold} | {*range(0, len(kb), 32)}))
+        (name.text, name.concept) for name in kb.names(sorted({row for _, row in gold} | {*range(0, len(kb), 128)}))
     ]
     right = []
     for backend in ("torch", "onnx"):
