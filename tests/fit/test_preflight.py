@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
+import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,6 +55,15 @@ DECIDE = [Task((2,), "decide")]
 def test_refused(pipeline: Pipeline, docs: list[Document], dev: list[Document], problem: str) -> None:
     with pytest.raises(LinnetError, match=problem):
         check_teachable(pipeline, DECIDE, docs, dev)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse file names that are no UTF-8")
+def test_a_knowledge_base_that_no_folder_can_name_is_refused(kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.kb"))
+    shutil.copy(kb.path, path)
+    odd = KnowledgeBase.open(path)
+    with pytest.raises(LinnetError, match="its path is no UTF-8: rename it"):
+        check_teachable(Pipeline(Gold(), Ngram(kb=odd), Decide(kb=odd), kb=odd), DECIDE, [DOC], [DOC])
 
 
 @pytest.mark.parametrize("dev", [[], [replace(DOC, mentions=())], [FOREIGN]])

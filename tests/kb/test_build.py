@@ -172,6 +172,15 @@ def test_the_file_may_be_read_as_the_umask_says(tmp_path: Path) -> None:
         os.umask(before)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse file names that are no UTF-8")
+def test_names_of_files_may_be_no_utf_8(tmp_path: Path) -> None:
+    source = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
+    kb = build([Concept("X:1", (Name("Fever"),), origin=f"{source}.tsv:2")], f"{source}.kb")
+    assert (kb.info["name"], kb.search("fever")[0].id) == ("caf\\udce9", "X:1")
+    with pytest.raises(KnowledgeBaseError, match=r"caf\\udce9\.tsv:2: concept id 'X:1' occurs twice"):
+        build([named("X:1"), named("X:1", origin=f"{source}.tsv:2")], f"{source}.kb")
+
+
 def test_relative_paths_and_new_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert build([named("X:1")], "a.kb").info["name"] == "a"

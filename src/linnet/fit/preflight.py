@@ -13,6 +13,7 @@ from linnet.fit.plan import Task, from_dev, learner_at, must_have_dev, needs_doc
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.pipeline.confidence import FEW
+from linnet.recipes.knowledge_bases import name_of_kb
 from linnet.text.normalise import one_line
 
 __all__ = ["check_teachable", "shared"]
@@ -37,13 +38,15 @@ def check_teachable(
 
     Raises:
         LinnetError: no documents, a duplicate id, no mention, no dev documents where a part learns from them,
-            or not one concept that the knowledge base holds.
+            not one concept that the knowledge base holds, or one whose path no trained folder can hold.
         RecipeError: a file that a part learns from is missing.
         MissingExtraError: a library that a part needs is not installed.
     """
     for task in todo:
         learner_at(pipeline, task.place).require_libraries()
         _require_files(pipeline, task)
+    if pipeline.kb is not None:
+        _require_name(pipeline.kb)
     if not needs_documents(pipeline, todo):
         return
     _check_ids(docs)
@@ -89,6 +92,14 @@ def _require_files(pipeline: Pipeline, task: Task) -> None:
         where = ".of".join(f"[{index}]" for index in task.place)
         problems = [f"pipeline{where}.{problem}" for problem in error.problems]
         raise RecipeError(pipeline.name or task.name, problems) from error
+
+
+def _require_name(kb: KnowledgeBase) -> None:
+    """Refuse a knowledge base whose name no recipe can hold: TOML is UTF-8."""
+    try:
+        name_of_kb(kb).encode()
+    except UnicodeEncodeError as error:
+        raise LinnetError(f"{kb.path}: a trained folder cannot name it, for its path is no UTF-8: rename it") from error
 
 
 def shared(docs: Sequence[Document], dev: Sequence[Document]) -> int:

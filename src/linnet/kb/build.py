@@ -100,7 +100,7 @@ def build(
         connection.execute("COMMIT")
         connection.executescript(INDEXES)
         digest += _dropped_parents(connection)
-        _describe(connection, digest, name or path.stem, sources)
+        _describe(connection, digest, name or _text_of(path.stem), sources)
     return KnowledgeBase(path)
 
 
@@ -178,6 +178,11 @@ def _unused(path: Path) -> Iterator[None]:
             connection.close()
 
 
+def _text_of(path: str) -> str:
+    """Return a path as the file can hold it: bytes of a name that are no UTF-8 would be half characters."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
 def _insert(
     connection: sqlite3.Connection,
     concepts: Iterable[Concept],
@@ -210,7 +215,7 @@ class _Rows:
         where = f"{concept.origin}: " if concept.origin else ""
         if not concept.id:
             raise KnowledgeBaseError(f"{where}a concept without an id")
-        self._put("temp.origins", (concept.id, concept.origin))
+        self._put("temp.origins", (concept.id, _text_of(concept.origin)))
         if concept.replaced_by is not None:
             name = concept.names[0].text if concept.names else ""
             self._put("retired", (concept.id, concept.replaced_by, name))
