@@ -673,6 +673,37 @@ def test_a_full_disk_leaves_no_half_of_a_pipeline(
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+def test_a_pipeline_that_was_half_put_into_its_folder_is_put_there_again(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the folder is another drive, which may be full."""
+    output, move = tmp_path / "out", shutil.move
+
+    def filled(source: Path, target: Path) -> None:
+        if source.name == "pipeline.toml":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        move(source, target)
+
+    output.mkdir()
+    monkeypatch.setattr(shutil, "move", filled)
+    with pytest.raises(LinnetError, match=r"make room and run the same command to resume"):
+        run(pipeline(kb, Forgetful(kb=kb)), docs, output)
+    monkeypatch.setattr(shutil, "move", move)
+    with pytest.raises(LinnetError, match="exists and is not empty"):  # another training
+        run(pipeline(kb, Forgetful(kb=kb, k=2)), docs, output)
+    again = Forgetful(kb=kb)
+    run(pipeline(kb, again), docs, output)
+    assert again.runs == []
+    assert len(config.load(output, kb=kb).parts) == 4
+    assert not [path for path in output.rglob("*") if path.parent.name == path.name]  # no folder within itself
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_the_card_names_files_that_are_no_utf_8(kb: KnowledgeBase, docs: list[Document], tmp_path: Path) -> None:
+    run(pipeline(kb, Forgetful(kb=kb)), docs, tmp_path / "out", about=("corpus: caf\udce9",))
+    assert "corpus: caf\\udce9\n" in (tmp_path / "out" / "card.md").read_text()
+
+
 def test_the_folder_one_stands_in(
     kb: KnowledgeBase, docs: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

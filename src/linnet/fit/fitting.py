@@ -28,7 +28,7 @@ from linnet.errors import LinnetError
 from linnet.fit.curve import CURVE, Curve
 from linnet.fit.plan import Task, annotated, in_front, learner_at, part_at, with_gold, with_part
 from linnet.fit.preflight import check_teachable, shared
-from linnet.fit.store import Finished, corpus_version, first_process
+from linnet.fit.store import Finished, corpus_version, first_process, is_moving
 from linnet.fit.unseen import enough_dev, fold_of, times_again
 from linnet.home import read_json, real_path
 from linnet.kb import KnowledgeBase
@@ -297,12 +297,13 @@ def train(
     Raises:
         LinnetError: the folder is not empty, no documents, a duplicate id, or no room to write.
     """
-    if first_process() and output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise LinnetError(f"{output} exists and is not empty: give a new folder")
+    named, output = output, real_path(output)  # "." has no name that another folder could be called after
+    kept, key = output.with_name(f"{output.name}.parts"), _key(pipeline, todo, docs, dev, learned)
+    used = output.exists() and (not output.is_dir() or any(output.iterdir()))
+    if first_process() and used and not is_moving(kept, key=key):
+        raise LinnetError(f"{named} exists and is not empty: give a new folder")
     check_teachable(pipeline, todo, docs, dev)
-    output = real_path(output)  # "." has no name that another folder could be called after
-    kept = output.with_name(f"{output.name}.parts")
-    finished = Finished(kept, key=_key(pipeline, todo, docs, dev, learned))
+    finished = Finished(kept, key=key)
     curve = Curve(kept / CURVE)
     done: list[Task] = []
     again: Again = {}  # networks without parts of the documents, for all who ask
@@ -335,7 +336,8 @@ def train(
 def _save(pipeline: Pipeline, folder: Path, curve: Curve, lines: Sequence[str]) -> None:
     saving.save(pipeline, folder)
     curve.save(folder)
-    with (folder / "card.md").open("a", encoding="utf-8") as card:
+    # names of files may be no UTF-8
+    with (folder / "card.md").open("a", encoding="utf-8", errors="backslashreplace") as card:
         card.writelines(f"* {line}\n" for line in lines)
 
 

@@ -24,10 +24,11 @@ from linnet.errors import LinnetError
 from linnet.home import hold, read_json, real_path, writable
 from linnet.text.files import replacing
 
-__all__ = ["Finished", "alone", "corpus_version", "first_process"]
+__all__ = ["Finished", "alone", "corpus_version", "first_process", "is_moving"]
 
 NAME = "finished.json"
 WHOLE = "whole"
+MOVING = "moving"  # holds the key once files are put into a folder that was there
 RECIPE = "pipeline.toml"  # a folder without it is not a pipeline: it is moved last
 
 
@@ -103,7 +104,7 @@ class Finished:
         """Give a folder to write the pipeline to; it becomes `output`, new or empty, and what was kept is removed.
 
         Raises:
-            LinnetError: it cannot be written; `output` is as it was.
+            LinnetError: it cannot be written; `output` is as it was, or holds some of it (`is_moving`).
         """
         made = self.folder / WHOLE
         shutil.rmtree(made, ignore_errors=True)  # of an attempt that was killed just here
@@ -112,8 +113,11 @@ class Finished:
             if not output.exists():
                 made.rename(output)
             else:  # a process may have it as its working folder, and it may be the root of a drive
+                (self.folder / MOVING).write_text(self.key, encoding="ascii")
                 for path in sorted(made.iterdir(), key=lambda path: path.name == RECIPE):
+                    shutil.rmtree(output / path.name, ignore_errors=True)  # as above, or there was no room for it
                     shutil.move(path, output / path.name)
+        (self.folder / MOVING).unlink(missing_ok=True)
         shutil.rmtree(self.folder)
 
     def _check(self, path: Path) -> None:
@@ -135,6 +139,17 @@ class Finished:
     def _write(self) -> None:
         with self._explain_failure(), replacing(self.folder / NAME) as stream:  # other processes may be reading it
             json.dump({"key": self.key, "parts": self.seconds}, stream)
+
+
+def is_moving(folder: Path, *, key: str) -> bool:
+    """Return whether a training was interrupted while it put its pipeline into an empty folder, which has some of it.
+
+    Args:
+        folder: of its finished parts.
+        key: as of `Finished`.
+    """
+    path = folder / MOVING
+    return path.is_file() and path.read_text(encoding="ascii", errors="replace") == key
 
 
 def corpus_version(docs: Sequence[Document]) -> str:
