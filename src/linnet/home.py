@@ -7,11 +7,14 @@ import itertools
 import json
 import os
 import re
+import secrets
 import shutil
 import sqlite3
 import stat
+import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +35,10 @@ __all__ = [
     "near_name",
     "permit",
     "pipelines_folder",
+    "put",
     "read_json",
     "real_path",
+    "scratch",
     "sweep",
     "sweep_folders",
     "writable",
@@ -207,6 +212,31 @@ def sweep_folders(path: Path, *, age: float = STALE) -> None:
         with suppress(OSError):
             if part.is_dir() and not part.is_symlink() and time.time() - part.stat().st_mtime >= age:
                 shutil.rmtree(part)
+
+
+@contextmanager
+def scratch(folder: Path, prefix: str) -> Iterator[Path]:
+    """Give a folder in `folder`, called `prefix` and something, that is removed when the block ends.
+
+    Those that processes left which died are removed once they are a day old.
+    """
+    for left in folder.glob(f"{glob.escape(prefix)}*"):
+        with suppress(OSError):
+            if left.is_dir() and not left.is_symlink() and time.time() - left.stat().st_mtime > STALE:
+                shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=folder) as made:
+        yield Path(made)
+
+
+def put(made: Path, path: Path) -> None:
+    """Move a file that is complete to `path`, which is there in full or not at all, even if it is on another disk."""
+    sweep(path)
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        shutil.move(made, part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def hold(lock: Path) -> sqlite3.Connection | None:

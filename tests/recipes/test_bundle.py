@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
+import os
 import shutil
 import tarfile
 import warnings
@@ -150,6 +152,38 @@ def test_a_knowledge_base_of_that_name_stays(archive: Path) -> None:
     assert "X:1" in KnowledgeBase.open("small")
     assert done.kbs["small"].stem.startswith("small-")
     assert found(linnet.load("both")) == BOTH
+
+
+def test_a_knowledge_base_that_was_installed_and_edited_stays(archive: Path) -> None:
+    build([Concept("X:1", (Name("Other"),))], kb_named("small"))
+    first = install(archive).kbs["small"]
+    with KnowledgeBase.edit(first) as change:
+        change.add(Concept("X:9", (Name("Mine"),)))
+    again = install(archive).kbs["small"]
+    assert "X:9" in KnowledgeBase.open(first)
+    assert again.stem == f"{first.stem}-2"
+    assert install(archive).kbs["small"] == again
+
+
+def test_an_installation_that_died_leaves_no_half_of_a_knowledge_base_and_no_folder_for_ever(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where kb/ is on another disk, and a file is copied there."""
+    left = tmp_path / "home" / ".install-dead"
+    (left / "whole").mkdir(parents=True)
+    os.utime(left, (0, 0))
+
+    def copied(source: Path, target: Path) -> None:
+        Path(target).write_bytes(source.read_bytes()[:-1])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(shutil, "move", copied)
+        with pytest.raises(OSError, match="No space"):
+            install(archive)
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["kb"]
+    assert not list(kb_named("small").parent.iterdir())
+    assert install(archive).kbs["small"] == kb_named("small")
 
 
 def test_another_pipeline_of_that_name_stays(archive: Path, tmp_path: Path, run: Run) -> None:

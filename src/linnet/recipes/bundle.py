@@ -10,6 +10,7 @@ name are refused, and each file is compared.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from typing import NamedTuple
 
 from linnet.errors import FormatError, KnowledgeBaseError, LinnetError
 from linnet.fetch.archive import Room, unpack
-from linnet.home import PIPELINE_NAME, home, kb_named, pipelines_folder, read_json, writable
+from linnet.home import PIPELINE_NAME, home, kb_named, pipelines_folder, put, read_json, scratch, writable
 from linnet.kb import KnowledgeBase
 from linnet.recipes.components import recipes
 from linnet.recipes.knowledge_bases import kb_of_version
@@ -105,8 +106,8 @@ def install(archive: str | Path, *, output: Path | None = None, sha256: str = ""
         raise FormatError(archive, "there is no such file")
     if sha256 and (found := digest_of(archive)) != sha256.lower():
         raise FormatError(archive, f"its SHA-256 is {found}, not {sha256}: fetch it again, or ask who gave it")
-    with tempfile.TemporaryDirectory(prefix=".install-", dir=writable(home())) as made:
-        whole = Path(made) / "whole"
+    with scratch(writable(home()), ".install-") as made:
+        whole = made / "whole"
         unpack(archive, whole, room=ROOM)
         contents = _checked(archive, whole)
         if output is None and contents.name in recipes():
@@ -180,11 +181,11 @@ def _put_kb(whole: Path, name: str, version: str) -> Path | None:
     kb.close()
     if found != version:
         raise KnowledgeBaseError(f"{KB}{name}.kb has version {found}, {MANIFEST} says {version}")
-    target = kb_named(name)
-    if target.exists():
-        target = kb_named(f"{name}-{version[:12]}")
+    own = f"{name}-{version[:12]}"
+    free = itertools.chain([name, own], (f"{own}-{number}" for number in itertools.count(2)))
+    target = next(path for path in map(kb_named, free) if not path.exists())
     writable(target.parent)
-    shutil.move(brought, target)
+    put(brought, target)
     return target
 
 

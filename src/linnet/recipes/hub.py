@@ -13,14 +13,13 @@ import logging
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, MissingExtraError
-from linnet.home import home, kb_named, read_json, writable
+from linnet.home import home, kb_named, put, read_json, scratch, writable
 from linnet.kb import KnowledgeBase
 from linnet.recipes.listed import MANIFEST, is_inside
 from linnet.text.files import replacing, replacing_folder
@@ -153,8 +152,8 @@ def pull(repository: Repository, *, output: Path | None = None) -> Pulled:
     if not COMMIT.fullmatch(commit):
         raise LinnetError(f"{repository.id}: the Hub answers {commit[:100]!r} for the commit: is it one?")
     beside = writable(home() / "hub" if output is None else output.absolute().parent)  # on a disk with room for it
-    with tempfile.TemporaryDirectory(prefix=".pull-", dir=beside) as folder:
-        fetch = _Fetch(hub, repository.id, TYPES[kind], commit, Path(folder))
+    with scratch(beside, ".pull-") as folder:
+        fetch = _Fetch(hub, repository.id, TYPES[kind], commit, folder)
         if MANIFEST not in {one.rfilename for one in info.siblings or ()}:
             raise LinnetError(f"{repository.id} at the Hub has no {MANIFEST}: it was not made by linnet push")
         manifest = Manifest.read(fetch(MANIFEST))
@@ -222,12 +221,7 @@ def _take_kb(_repository: Repository, manifest: Manifest, fetch: _Fetch, output:
         raise KnowledgeBaseError(f"{name} has version {found.version}, {MANIFEST} says {manifest.kb_version}")
     found.close()
     writable(target.parent)
-    part = target.with_name(f"{target.name}{fetch.commit[:8]}.part")
-    try:
-        shutil.copyfile(found.path, part)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    put(found.path, target)
     return target
 
 
