@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from linnet.cli.written import refuse_changed, remember
+
 from .conftest import Run
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -86,3 +88,13 @@ def test_what_cannot_be_noted_is_told(run: Run, recipe: Path, note: Path, tmp_pa
     assert (done.code, "to replace" in done.err, "--overwrite" in done.err) == (0, True, True)
     assert run("link", note, "--pipeline", recipe, "-o", out).code == 2
     assert run("link", note, "--pipeline", recipe, "-o", out, "--overwrite").code == 0
+
+
+def test_a_checksum_that_a_full_disk_took_half_of_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINNET_HOME", str(tmp_path))
+    (tmp_path / "written").write_text("0f3a")
+    (tmp_path / "out.jsonl").write_text("{}")
+    remember(tmp_path / "out.jsonl")
+    refuse_changed(tmp_path / "out.jsonl")

@@ -25,6 +25,17 @@ def test_a_resumed_training_goes_on_and_its_repeated_steps_count_once(tmp_path: 
     assert again.spent("lexical") == 0
 
 
+@pytest.mark.parametrize("left", [0, 20, 60])
+def test_a_row_that_a_full_disk_took_half_of_is_written_again(tmp_path: Path, left: int) -> None:
+    path = tmp_path / "curve.csv"
+    Curve(path).add("collective", Step(1, losses={"nll": 1.0}, epoch=1))
+    path.write_bytes(path.read_bytes()[:left])
+    again = Curve(path)
+    assert again.spent("collective") == 0
+    again.add("collective", Step(1, losses={"nll": 2.0}, epoch=1))
+    assert [(row.step, row.value) for row in read_curve(path)] == [(1, 2.0)]
+
+
 def test_losses_and_scores_are_drawn_apart_and_parts_of_one_step_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "curve.csv"
     curve = Curve(path)

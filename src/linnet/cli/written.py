@@ -51,7 +51,8 @@ def remember(*paths: str | Path | None) -> None:
     try:
         writable(home())
         with _list().open("a", encoding="ascii") as out:
-            out.write("".join(f"{one}\n" for one in sums))
+            # a full disk may have taken half of the last line: nothing must be written behind it
+            out.write("\n".join(["", *sums, ""]))
     except (OSError, LinnetError) as error:
         logger.info("to replace what was written, --overwrite will be needed: it cannot be noted: %s", error)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -45,6 +46,8 @@ class Curve:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._part, self._began = "", 0.0
+        if first_process():
+            _drop_torn(path)
 
     def follow(self, part: str, steps: Iterable[Step]) -> Iterator[Step]:
         """Yield the steps of a part; the first process writes them down."""
@@ -73,9 +76,8 @@ class Curve:
         )
 
     def _append(self, rows: Sequence[CurveRow]) -> None:
-        new = not self._path.exists()
         with self._path.open("a", encoding="utf-8", newline="") as stream:
-            _write(stream, rows, head=new)
+            _write(stream, rows, head=not stream.tell())
 
     def save(self, folder: Path) -> None:
         """Write the rows, and pictures of them, to the folder of a trained pipeline; nothing if there are none."""
@@ -88,6 +90,13 @@ class Curve:
             (folder / f"curve-{name}.svg").write_text(
                 draw(lines, title=title, x="step", y=title) + "\n", encoding="utf-8"
             )
+
+
+def _drop_torn(path: Path) -> None:
+    """Remove the row that an attempt could not write to its end, as on a full disk; rows are appended behind it."""
+    if path.is_file():
+        rows = path.read_bytes()
+        os.truncate(path, rows.rfind(b"\n") + 1)
 
 
 def _write(stream: TextIO, rows: Sequence[CurveRow], *, head: bool) -> None:
