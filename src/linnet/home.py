@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import itertools
 import json
@@ -38,6 +39,7 @@ __all__ = [
     "put",
     "read_json",
     "real_path",
+    "rename",
     "scratch",
     "sweep",
     "sweep_folders",
@@ -237,6 +239,20 @@ def put(made: Path, path: Path) -> None:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def rename(part: Path, path: Path) -> None:
+    """Give a file that is complete the name `path`; a file there that is a mount of its own takes its content.
+
+    Containers mount single files, whose names no other file can take.
+    """
+    try:
+        part.replace(path)
+    except OSError as error:
+        if error.errno not in (errno.EBUSY, errno.EXDEV):
+            raise
+        shutil.copyfile(part, path)
+        part.unlink()
 
 
 def hold(lock: Path) -> sqlite3.Connection | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -150,6 +151,23 @@ def test_standard_input_stays_open(content: bytes, monkeypatch: pytest.MonkeyPat
     assert list(open_text("-")) == ["a", "b"]
     assert not stdin.closed
     stdin.detach()
+
+
+def test_a_file_that_is_a_mount_of_its_own_takes_the_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `docker run -v ./out.jsonl:/out.jsonl` makes one."""
+
+    def busy(_part: Path, target: Path) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy", str(target))
+
+    path = tmp_path / "out.jsonl"
+    path.touch()
+    before = path.stat().st_ino
+    monkeypatch.setattr(Path, "replace", busy)
+    with replacing(path) as out:
+        out.write("all of it")
+        assert not path.read_text()
+    assert (path.read_text(), path.stat().st_ino) == ("all of it", before)
+    assert [each.name for each in tmp_path.iterdir()] == ["out.jsonl"]
 
 
 def test_writing_replaces_at_the_end(tmp_path: Path) -> None:

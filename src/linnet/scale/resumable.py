@@ -36,7 +36,7 @@ from linnet.corpora.jsonl import line
 from linnet.corpora.names import Remembering
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError
-from linnet.home import check_output, hold, permit, real_path
+from linnet.home import check_output, hold, permit, real_path, rename
 from linnet.pipeline.component import Component, batches
 from linnet.text.files import replacing
 
@@ -223,7 +223,7 @@ class Unfinished:
             to_disk(finished)
             target = check_output(self.output)
             permit(finished, target)
-            finished.replace(target)
+            rename(finished, target)
 
     def close(self) -> None:
         """Close the files."""

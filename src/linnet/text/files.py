@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
 from linnet.errors import NO_FILE, FormatError
-from linnet.home import check_output, permit, real_path, sweep_folders
+from linnet.home import check_output, permit, real_path, rename, sweep_folders
 from linnet.text.raw_input import StandardInput, decode, look_ahead, refuse_binary, refuse_returns, unchanged
 from linnet.text.remote import is_url, open_remote
 
@@ -303,7 +303,7 @@ def replacing(path: str | Path, *, aside: Path | None = None, kind: str = "") ->
     try:
         with _created(part, path, target) as out:
             yield out
-        part.replace(target)
+        rename(part, target)
     finally:
         with contextlib.suppress(OSError):  # the fault that brought us here is the one to report
             part.unlink(missing_ok=True)
