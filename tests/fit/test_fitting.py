@@ -681,12 +681,12 @@ def test_a_pipeline_that_was_half_put_into_its_folder_is_put_there_again(
 
     def filled(source: Path, target: Path) -> None:
         if source.name == "pipeline.toml":
-            raise OSError(errno.ENOSPC, "No space left on device")
+            raise shutil.Error([(source, target, "No space left on device"), (source, target, "as before")])
         move(source, target)
 
     output.mkdir()
     monkeypatch.setattr(shutil, "move", filled)
-    with pytest.raises(LinnetError, match=r"make room and run the same command to resume"):
+    with pytest.raises(LinnetError, match=r"out cannot be written: No space left on device; make room and run"):
         run(pipeline(kb, Forgetful(kb=kb)), docs, output)
     monkeypatch.setattr(shutil, "move", move)
     with pytest.raises(LinnetError, match="exists and is not empty"):  # another training

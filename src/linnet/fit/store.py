@@ -110,6 +110,7 @@ class Finished:
         shutil.rmtree(made, ignore_errors=True)  # of an attempt that was killed just here
         with self._explain_failure():
             yield made
+        with self._explain_failure(output):
             if not output.exists():
                 made.rename(output)
             else:  # a process may have it as its working folder, and it may be the root of a drive
@@ -126,12 +127,14 @@ class Finished:
             raise LinnetError(f"{message}: move it, or give another -o")
 
     @contextmanager
-    def _explain_failure(self) -> Iterator[None]:
-        """Turn write errors into an error with a remedy."""
+    def _explain_failure(self, place: Path | None = None) -> Iterator[None]:
+        """Turn errors of writing to `place`, else to the finished parts, into an error with a remedy."""
         try:
             yield
         except OSError as error:
-            reason = f"{self.folder} cannot be written: {error.strerror or error}"
+            # of a folder that is copied to another disk, shutil names every file
+            said = error.args[0][0][-1] if isinstance(error, shutil.Error) else error.strerror or error
+            reason = f"{place or self.folder} cannot be written: {said}"
             raise LinnetError(
                 f"{reason}; make room and run the same command to resume: finished parts are kept"
             ) from error
