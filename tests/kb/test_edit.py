@@ -932,6 +932,24 @@ def test_an_edit_killed_before_it_was_written_down_is_no_matter(shared: Path) ->
         assert KnowledgeBase.open(shared).version == version
 
 
+def test_a_killed_edit_of_a_file_that_a_link_leads_to(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version, left = KnowledgeBase.open(path).version, tmp_path / "left" / "release.kb"
+    left.parent.mkdir()
+    monkeypatch.setattr("linnet.kb.file.CACHE", 0)
+    with edit(path, dry_run=True) as change:
+        for number in range(9):
+            change.add(named(f"N:{number}"))
+        shutil.copy(path, left)
+        shutil.copy(journal(path), journal(left))
+    link = tmp_path / "link.kb"
+    link.symlink_to(left)
+    assert KnowledgeBase.open(link).version == version
+    assert not journal(link).exists()
+    check(left)
+
+
 def test_a_killed_edit_in_a_read_only_folder(shared: Path) -> None:
     version = KnowledgeBase.open(shared).version
     kill(shared, cache=0)

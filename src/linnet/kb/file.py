@@ -143,10 +143,13 @@ def check_file(path: Path) -> None:
 def journal(path: Path) -> Path:
     """Return the file in which SQLite keeps what an edit of `path` overwrites, as long as the edit lasts.
 
+    It is beside the file that a symbolic link points to.
+
     >>> journal(Path("mine.kb")).name
     'mine.kb-journal'
     """
-    return path.with_name(path.name + "-journal")
+    real = path.resolve()
+    return real.with_name(f"{real.name}-journal")
 
 
 def recover(path: Path) -> Path:
