@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from linnet.annotate.assignments import assign
-from linnet.annotate.blind import begun, visible_streams
+from linnet.annotate.blind import awaited, visible_streams
 from linnet.annotate.cold_start import ColdStart, cold_start
 from linnet.annotate.exports import export
 from linnet.annotate.journal import lock
@@ -154,7 +154,7 @@ def _free(db: sa.Connection, project_id: int, user: int, annotators: int) -> sa.
     """Return the documents that a user can be given: not had before, and not read by others enough."""
     work = assignment.alias()
     of_document = sa.and_(work.c.document == document.c.id, work.c.kind == "annotate")
-    counts = begun(work, now(db))
+    counts = awaited(work, now(db))
     readers = sa.select(sa.func.count()).where(of_document, work.c.user != user, counts).scalar_subquery()
     had = sa.exists().where(of_document, work.c.user == user)
     open_ones = sa.and_(document.c.project == project_id, ~document.c.redacted, ~had, readers < annotators)
