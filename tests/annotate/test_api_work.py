@@ -207,6 +207,8 @@ def test_what_was_erased_is_in_no_queue_and_no_count(site: Site, root: Person) -
     assert [one["assignment"] for one in root.get(f"/projects/{project}/assignments")["assignments"]] == given[2:]
     counts = {"documents": 1, "mine": {"open": 1}, "seen": {"open": 1}}
     assert root.get(f"/projects/{project}/progress") == counts
+    refused = root.post(f"/projects/{project}/assignments", {"documents": docs, "users": [root.user]}, 422)
+    assert refused["detail"] == f"the text of document {docs[0]} was erased"
 
 
 def test_samples_are_leased(site: Site, root: Person) -> None:
