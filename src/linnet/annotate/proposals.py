@@ -168,7 +168,7 @@ def written(db: sa.Connection, project_id: int, to: int | None) -> list[dict[str
     became = {one["concept"]: one["now"] for one in db.scalars(told if to is None else told.where(event.c.n <= to))}
     there = sa.and_(proposal.c.project == project_id, proposal.c.number.is_not(None))
     rows = db.execute(sa.select(proposal).where(there).order_by(proposal.c.number)).mappings()
-    numbered = ((id_of(row), row) for row in rows)
+    numbered = ((id_of(row), row) for row in map(dict, rows))
     return [{"id": id, "now": became[id], **{key: row[key] for key in WRITTEN}} for id, row in numbered if id in became]
 
 

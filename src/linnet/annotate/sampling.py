@@ -63,8 +63,7 @@ class Known:
 
     Args:
         time: how long documents take.
-        links: concept -> how often people have linked it so far, `NIL_LINKS` for decisions that none fits.
-        live: leads ids to those that links are counted under.
+        links: concept (``live`` leads ids there) -> how often people linked it so far, `NIL_LINKS` where none fits.
         read: (documents, d), vectors of documents that were read before; those of the pool must be of the same kind.
         source: the entry of ``Document.meta`` that says where a document comes from.
     """
