@@ -240,6 +240,20 @@ def test_the_same_key_with_another_query_is_another_request(site: Site, root: Pe
     assert root.ask("POST", f"{path}?a=1", 201, json={"md": "x"}, headers=key).headers["idempotent-replay"] == "true"
 
 
+def test_the_same_upload_twice(site: Site, root: Person) -> None:
+    """A client that sends a form again puts another boundary between its parts."""
+    path, key = f"/projects/{site.project(root)}/uploads", {"Idempotency-Key": fresh("form")}
+
+    def send(text: bytes, status: int) -> Any:
+        return root.ask("POST", path, status, files=[("files", ("a.txt", text))], headers=key)
+
+    first = send(b"Fits.", 201)
+    again = send(b"Fits.", 201)
+    assert (again.json(), again.headers["idempotent-replay"]) == (first.json(), "true")
+    send(b"Fever.", 422)
+    assert len(root.get(path)["uploads"]) == 1
+
+
 def test_the_same_request_at_once_is_done_once(site: Site, root: Person) -> None:
     path = f"/projects/{site.project(root)}/guidelines"
     for _ in range(5):

@@ -53,6 +53,9 @@ def test_a_project_whose_knowledge_base_is_gone_can_be_mended(site: Site, root: 
     refused = root.ask("PATCH", f"/projects/{project}", 422, json={"kb": "passing"}, headers={"If-Match": '"0"'})
     for answer in (found, refused):
         assert str(kb_folder()) not in answer.text
+    agreement = root.get(f"/projects/{project}/agreement")
+    assert (agreement["kb"], agreement["annotators"]) == ("", [])
+    assert len(root.get(f"/projects/{project}/conjuncts?text=breast and ovarian cancer")["readings"]) > 0
     headers = {"If-Match": found.headers["etag"]}
     mended = root.ask("PATCH", f"/projects/{project}", json={"kb": ""}, headers=headers).json()
     assert (mended["kb"], mended["kb_problem"]) == ("", "")

@@ -124,7 +124,22 @@ def test_the_cookie_is_for_this_site_alone(site: Site) -> None:
     said = post(behind_tls, "/session", {"name": name, "password": PASSWORD}, 201).headers["set-cookie"]
     assert said.startswith("__Host-linnet=")
     assert "Secure" in said
-    assert "strict-transport-security" in behind_tls.get(PREFIX + "/me").headers
+    me = behind_tls.get(PREFIX + "/me")
+    assert "strict-transport-security" in me.headers
+    gone = behind_tls.delete(PREFIX + "/session", headers={"X-CSRF-Token": me.json()["csrf"]}).headers["set-cookie"]
+    # browsers pass over what would end a cookie of this name, too, unless it is "secure"
+    assert {'__Host-linnet=""', "Max-Age=0", "Path=/", "Secure"} <= set(gone.split("; "))
+
+
+def test_a_proxy_may_ask_for_a_password_of_its_own(site: Site, member: tuple[str, TestClient, str]) -> None:
+    _, browser, csrf = member
+    browser.headers["Authorization"] = "Basic cm9vdDpyb290"
+    assert browser.get(PREFIX + "/me").status_code == 200
+    wish = {"name": "script", "scopes": ["read"]}
+    post(browser, "/tokens", wish, 403)
+    post(browser, "/tokens", wish, 201, **{"X-CSRF-Token": csrf})
+    wrong = browser.get(PREFIX + "/me", headers={"Authorization": "Bearer lnt_made-up"})
+    assert wrong.status_code == 401  # who sends a token is whoever it says, not whoever is signed in
 
 
 def test_changes_need_the_second_secret(member: tuple[str, TestClient, str]) -> None:

@@ -207,6 +207,8 @@ def test_what_was_erased_is_in_no_queue_and_no_count(site: Site, root: Person) -
     assert [one["assignment"] for one in root.get(f"/projects/{project}/assignments")["assignments"]] == given[2:]
     counts = {"documents": 1, "mine": {"open": 1}, "seen": {"open": 1}}
     assert root.get(f"/projects/{project}/progress") == counts
+    refused = root.post(f"/projects/{project}/assignments", {"documents": docs, "users": [root.user]}, 422)
+    assert refused["detail"] == f"the text of document {docs[0]} was erased"
 
 
 def test_samples_are_leased(site: Site, root: Person) -> None:
@@ -483,6 +485,45 @@ def test_an_adjudication_begins_with_what_all_say(site: Site, root: Person) -> N
     elsewhere = site.project(root)
     root.ask("POST", f"/projects/{elsewhere}/history", None, content=events)
     assert root.ask("GET", f"/projects/{elsewhere}/exports/jsonl").text.splitlines() == [line]
+
+
+@pytest.mark.parametrize("how", ["left", "views", "disabled"])
+def test_who_can_work_no_more_holds_up_nobody(site: Site, root: Person, how: str) -> None:
+    """A document that somebody began is drawn by another, and can be settled; who comes back is as blind as before."""
+    project = site.project(root, settings={"annotators": 2})
+    alice, bob, carol = (site.member(root, project, "annotator", name) for name in ("alice", "bob", "carol"))
+    viewer = site.member(root, project, "viewer")
+    [doc] = root.upload(project, ("a.txt", b"Seizures and fits."))["added"]
+    given = {"documents": [doc], "users": [alice.user, bob.user]}
+    hers, his = root.post(f"/projects/{project}/assignments", given)["assignments"]
+    alice.command(hers, "create", parts=[[0, 8]], concepts=["HP:1"])
+    alice.command(hers, "done")
+    bob.command(his, "create", parts=[[13, 17]], concepts=["HP:1"])
+    membership = f"/projects/{project}/members/{bob.user}"
+    judged = {"documents": [doc], "users": [root.user], "kind": "adjudicate"}
+    assert "still read" in root.post(f"/projects/{project}/assignments", judged, 422)["detail"]
+    assert carol.post(f"/projects/{project}/samples", {"n": 1})["assignments"] == []
+    viewer.ask("GET", f"/assignments/{hers}", 404)
+    if how == "disabled":
+        root.ask("PATCH", f"/users/{bob.user}", json={"disabled": True})
+    elif how == "left":
+        root.ask("DELETE", membership, 204)
+    else:
+        root.ask("PUT", membership, json={"role": "viewer"})
+        bob.ask("GET", f"/assignments/{hers}", 404)
+    viewer.ask("GET", f"/assignments/{hers}", 200)
+    root.post(f"/projects/{project}/assignments", judged)
+    [third] = carol.post(f"/projects/{project}/samples", {"n": 1})["assignments"]
+    viewer.ask("GET", f"/assignments/{hers}", 404)
+    carol.command(third, "done")
+    if how == "disabled":
+        root.ask("PATCH", f"/users/{bob.user}", json={"disabled": False})
+    else:
+        root.ask("PUT", membership, json={"role": "annotator"})
+    if how != "disabled":  # whose tokens have ended
+        bob.ask("GET", f"/assignments/{hers}", 404)
+        bob.command(his, "done")
+        bob.ask("GET", f"/assignments/{hers}", 200)
 
 
 def test_an_adjudication_is_given_back_when_all_is_settled(site: Site, root: Person) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,14 +11,18 @@ import pytest
 import sqlalchemy as sa
 
 from linnet.annotate import drawing
+from linnet.annotate.adjudication import give_to_judge
 from linnet.annotate.assignments import assign
+from linnet.annotate.blind import visible_streams
 from linnet.annotate.documents import add_documents
-from linnet.annotate.drawing import draw_documents
+from linnet.annotate.drawing import RANDOM_NOTE, draw_documents
 from linnet.annotate.exports import export
 from linnet.annotate.people import add_user, change_settings, set_role
 from linnet.annotate.runs import add_model, add_predictions, end_run, start_run
-from linnet.annotate.sampling import NIL_LINKS, Batch, Known, draw
-from linnet.annotate.tables import round_
+from linnet.annotate.sampling import NIL_LINKS, STRATEGIES, Batch, Known, draw
+from linnet.annotate.tables import assignment, round_
+from linnet.annotate.unread import Unread
+from linnet.annotate.work_time import Timed
 from linnet.data import Document
 from linnet.errors import DataError
 from tests.annotate.desk import AGAIN, FITS, HANDS, Desk, command, fresh, guess
@@ -162,3 +167,40 @@ def test_decisions_that_no_concept_fits_are_counted_as_links(desk: Desk, monkeyp
     desk.do("create", parts=[HANDS], concepts=["HP:1"])
     desk.do("create", parts=[AGAIN])  # not linked
     assert known_at_a_draw(desk, monkeypatch).links == {NIL_LINKS: 1, "HP:1": 1}
+
+
+def test_adjudications_are_no_documents_that_were_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take less time, and are drawn by nobody: what is known of the random document does not go with them."""
+    with desk.store.write() as db:
+        add_documents(db, desk.project, desk.user, [Document("more", "More.")])
+        judge = add_user(db, fresh("judge"))
+        set_role(db, desk.project, judge, "curator")
+        by_chance = sa.update(assignment).where(assignment.c.id == desk.stream).values(why=RANDOM_NOTE)
+        db.execute(by_chance)
+    desk.do("accept", desk.guesses()[0], ms=9000)
+    desk.do("done", ms=1000)
+    before = known_at_a_draw(desk, monkeypatch)
+    ece = draw_documents(desk.store, desk.project, judge, 1, strategy="random").cold.ece
+    with desk.store.write() as db:
+        stream = give_to_judge(db, desk.document, judge, judge)
+    Desk(desk.store, desk.project, judge, "", desk.document, stream).do("done", ms=100)
+    with desk.store.read() as db:
+        assert drawing._log(db, visible_streams(db, desk.project, judge)) == [Timed(len(desk.text), 1, 10_000.0)]
+    assert before.links == {"HP:0001250": 1}
+    assert ece is not None
+    assert draw_documents(desk.store, desk.project, judge, 1, strategy="random").cold.ece == ece
+
+
+def test_links_to_what_was_retired_are_links_to_its_successor(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "live_ids", lambda *_: lambda asked: {"HP:OLD": "HP:1"}.get(asked, asked))
+    with desk.store.write() as db:
+        add_documents(db, desk.project, desk.user, [Document("more", "More.")])
+    desk.do("create", parts=[FITS], concepts=["HP:OLD"])
+    desk.do("create", parts=[HANDS], concepts=["HP:1"])
+    known = known_at_a_draw(desk, monkeypatch)
+    assert known.links == {"HP:1": 2}
+    unread = Unread(Document("d", "Fits.", mentions=(guess(0, 4, "HP:OLD"),)))
+    alone = replace(known, links={})
+    [(_, seldom)] = STRATEGIES["coverage"]([unread], 1, alone, 0)
+    [(_, often)] = STRATEGIES["coverage"]([unread], 1, known, 0)
+    assert often == pytest.approx(seldom / 3**0.5)

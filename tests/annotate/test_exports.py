@@ -20,7 +20,8 @@ from linnet.annotate.journal import check, events_of, last_number, standing
 from linnet.annotate.marks import NILS, Mark
 from linnet.annotate.people import add_project
 from linnet.annotate.problems import UnsettledError
-from linnet.annotate.tables import assignment, document, user
+from linnet.annotate.proposals import decide, live_ids, new_concepts, propose
+from linnet.annotate.tables import assignment, document, event, user
 from linnet.codec import dumps
 from linnet.data import Document, Mention, Span
 from linnet.errors import DataError
@@ -305,6 +306,46 @@ def test_a_history_gives_the_same_events(desk: Desk) -> None:
     assert copy.problems() == []
     with desk.store.write() as db, pytest.raises(DataError, match="has done other work"):
         import_history(db, project, desk.user, [grown(lines[0])])
+
+
+def test_a_history_brings_its_new_concepts(desk: Desk) -> None:
+    """``NEW:1`` of one project is not that of another one."""
+
+    def accept(project: int, name: str, concept: str = "") -> None:
+        with desk.store.write() as db:
+            id = propose(db, project, desk.user, name, kb="v", types=["Sign"], note="Seen twice.")["id"]
+            decide(db, project, id, desk.user, "accepted")
+            if concept:
+                decide(db, project, id, desk.user, "mapped", concept=concept)
+
+    accept(desk.project, "Curled tail")
+    accept(desk.project, "Blue ear", "HP:1")
+    accept(desk.project, "Not used")
+    desk.do("create", parts=[FITS], concepts=["NEW:1"])
+    desk.do("create", parts=[HANDS], concepts=["NEW:2"])
+    with desk.store.read() as db:
+        lines = [json.loads(json.dumps(line)) for line in history(db, desk.project)]
+    project, added = into(desk, lines)
+    assert added == 2
+    with desk.store.read() as db:
+        assert list(history(db, project)) == lines
+        assert new_concepts(db, project) == new_concepts(db, desk.project)[:2]
+        assert live_ids(db, project, None)("NEW:2") == "HP:1"
+        assert check(db, project) == []
+    with desk.store.write() as db:
+        assert import_history(db, project, desk.user, lines) == 0
+        other = add_project(db, fresh("other"), desk.user)
+    accept(other, "Purple urine")
+    with (
+        desk.store.write() as db,
+        pytest.raises(DataError, match=r"line 1 .* 'Curled tail' in the history, and 'Purple"),
+    ):
+        import_history(db, other, desk.user, lines)
+    with pytest.raises(DataError, match=r"new_concepts\.0\.id"):
+        into(desk, [damaged(lines[0], "new_concepts", 0, "id", to="HP:1")])
+    with desk.store.read() as db:
+        before = db.scalar(sa.select(event.c.n).where(event.c.project == desk.project, event.c.kind == "concept"))
+        assert not any("new_concepts" in line for line in history(db, desk.project, to=before))
 
 
 def test_an_older_history_adds_nothing(desk: Desk) -> None:

@@ -49,7 +49,12 @@ def test_from_proposal_to_export(site: Site, root: Person, kb: KnowledgeBase, pr
     assert (made["state"], made["new"], made["by"], made["parent"]) == ("open", "", alice.name, "HP:0000118")
     search = f"/kb/{kb.version}/search?q=tail&late=false&project={project}"
     assert alice.get(search)["hits"] == []
+    names = f"/kb/{kb.version}/concepts?id=NEW:1&project={project}"
+    unknown = alice.ask("GET", names)
+    # a browser that kept this would not learn the name
+    assert (unknown.json(), unknown.headers["cache-control"]) == ([], "no-store")
     assert say(curator, project, made["id"], "accepted", why="yes")["new"] == "NEW:1"
+    assert [one["name"] for one in alice.get(names)] == ["Curled tail"]
     [hit] = alice.get(search)["hits"]
     assert (hit["id"], hit["tier"], hit["types"], hit["above"]) == ("NEW:1", "all words", ["Phenotype"], [])
     card = alice.get(f"/kb/{kb.version}/concepts/NEW:1?project={project}")

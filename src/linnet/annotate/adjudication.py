@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from linnet.annotate.acts import marks, standing_mentions
 from linnet.annotate.assignments import Reading, assign
-from linnet.annotate.blind import begun
+from linnet.annotate.blind import awaited
 from linnet.annotate.events import AGREED, Change, Event
 from linnet.annotate.journal import append, standing, state_of
 from linnet.annotate.marks import Live, Mark, Parts, State, answers_of, to_json
@@ -115,10 +115,10 @@ def _done(db: sa.Connection, document: int) -> list[int]:
 def _finished(db: sa.Connection, document: int, judge: int) -> list[int]:
     """Return the streams of those who are done with a document, if it can be settled."""
     it = assignment.c
-    columns = (it.id, it.user, it.state, it.seq, begun(assignment, now(db)).label("counts"))
+    columns = (it.id, it.user, it.state, it.seq, awaited(assignment, now(db)).label("counts"))
     query = sa.select(*columns).where(it.document == document, it.kind != "adjudicate")
     rows = db.execute(query.order_by(it.id)).all()
-    if any(row.state != "done" and (row.seq or (row.user == judge and row.counts)) for row in rows):
+    if any(row.state != "done" and row.counts and (row.seq or row.user == judge) for row in rows):
         raise DataError(f"document {document} is still read: it can be settled when all who have begun are done")
     done = [row.id for row in rows if row.state == "done"]
     if not done:

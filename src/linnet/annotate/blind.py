@@ -16,6 +16,7 @@ from linnet.annotate.people import Role, role_of
 from linnet.annotate.tables import assignment, clock, member, model_source, now, predicted, project, run, user
 
 __all__ = [
+    "awaited",
     "begun",
     "countable_streams",
     "may_ask",
@@ -48,6 +49,17 @@ def begun(work: sa.FromClause, at: Time) -> sa.ColumnElement[bool]:
     return sa.or_(work.c.seq > 0, work.c.state != "open", work.c.lease.is_(None), work.c.lease > at)
 
 
+def awaited(work: sa.FromClause, at: Time) -> sa.ColumnElement[bool]:
+    """Return whether an assignment counts at a time and is done, or can be: whoever has it may still work on it.
+
+    Who has left the project, only views it, or was disabled holds up nobody. If they come back they go on.
+    """
+    their, who = member.alias(), user.alias()
+    able = sa.and_(their.c.project == work.c.project, their.c.user == work.c.user, their.c.role != "viewer")
+    there = sa.exists().where(able, who.c.id == their.c.user, ~who.c.disabled)
+    return sa.and_(begun(work, at), sa.or_(work.c.state == "done", work.c.user.is_(None), there))
+
+
 def _done(of: sa.FromClause, user_id: Number) -> sa.Exists:
     """Return whether a user has annotated the document of assignment `of`."""
     own = assignment.alias()
@@ -58,9 +70,10 @@ def _done(of: sa.FromClause, user_id: Number) -> sa.Exists:
 def _open(of: sa.FromClause, at: Time, user_id: Number | None = None) -> sa.Exists:
     """Return whether somebody, or a user, has the document of assignment `of` to annotate, and is not done with it."""
     other = assignment.alias()
-    same = sa.and_(other.c.document == of.c.document, other.c.kind == "annotate")
-    there = sa.and_(same, other.c.state != "done", begun(other, at))
-    return sa.exists().where(there if user_id is None else sa.and_(there, other.c.user == user_id))
+    same = sa.and_(other.c.document == of.c.document, other.c.kind == "annotate", other.c.state != "done")
+    # a user who only views the project for a while is to come back as blind as before
+    whose = awaited(other, at) if user_id is None else sa.and_(begun(other, at), other.c.user == user_id)
+    return sa.exists().where(same, whose)
 
 
 def _settled(of: sa.FromClause, readers: int) -> sa.ColumnElement[bool]:
@@ -210,4 +223,4 @@ def visible_runs(db: sa.Connection, stream: Mapping[str, Any]) -> Streams:
 def _is_read(db: sa.Connection, document: int) -> bool:
     """Return whether somebody has a document to annotate and is not done with it."""
     work = sa.and_(assignment.c.document == document, assignment.c.kind == "annotate", assignment.c.state != "done")
-    return db.execute(sa.select(assignment.c.id).where(work, begun(assignment, now(db))).limit(1)).first() is not None
+    return db.execute(sa.select(assignment.c.id).where(work, awaited(assignment, now(db))).limit(1)).first() is not None

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from linnet.annotate.assignments import assign
-from linnet.annotate.blind import begun, visible_streams
+from linnet.annotate.blind import awaited, visible_streams
 from linnet.annotate.cold_start import ColdStart, cold_start
 from linnet.annotate.exports import export
 from linnet.annotate.journal import lock
@@ -106,11 +106,13 @@ def draw_documents(  # noqa: PLR0913 - each is a setting of its own
         unread = list(db.scalars(_free(db, project_id, user, 1)))
         runs = _runs(db, project_id, _free(db, project_id, user, annotators))
         used = _run_in_use(db, project_id, runs)
-        cold = _cold(db, project_id, user, live_ids(db, project_id, kb))
+        live = live_ids(db, project_id, kb)
+        cold = _cold(db, project_id, user, live)
         wanted = strategy if cold.over or strategy in BY_CHANCE else STRATIFIED
         before = _run_before(runs, used) if wanted == "version_disagreement" else None
         asked = (wanted, n, seed)
-        batch = _batch(db, project_id, user, ids, (used, before), asked) if ids else Batch((), wanted, seed, ())
+        known = _known(db, project_id, user, live)
+        batch = _batch(db, project_id, known, ids, (used, before), asked) if ids else Batch((), wanted, seed, ())
     why = {int(one.id): _why(batch, one.random, one.value) for one in batch.samples}
     bare = {int(one.id) for one in batch.samples if not one.suggestions}
     with store.write() as db:
@@ -152,7 +154,7 @@ def _free(db: sa.Connection, project_id: int, user: int, annotators: int) -> sa.
     """Return the documents that a user can be given: not had before, and not read by others enough."""
     work = assignment.alias()
     of_document = sa.and_(work.c.document == document.c.id, work.c.kind == "annotate")
-    counts = begun(work, now(db))
+    counts = awaited(work, now(db))
     readers = sa.select(sa.func.count()).where(of_document, work.c.user != user, counts).scalar_subquery()
     had = sa.exists().where(of_document, work.c.user == user)
     open_ones = sa.and_(document.c.project == project_id, ~document.c.redacted, ~had, readers < annotators)
@@ -198,7 +200,7 @@ def _run_in_use(db: sa.Connection, project_id: int, runs: Sequence[_Run]) -> str
 def _batch(
     db: sa.Connection,
     project_id: int,
-    user: int,
+    known: Known,
     ids: list[int],
     runs: tuple[str | None, str | None],
     asked: tuple[str, int, int],
@@ -214,10 +216,12 @@ def _batch(
     pool = [
         Unread(now_said.get(id) or _document(row, ()), earlier=earlier.get(id)) for id, row in sorted(texts.items())
     ]
+    return draw(pool, n, strategy=strategy, seed=seed, known=known)
+
+
+def _known(db: sa.Connection, project_id: int, user: int, live: Callable[[str], str]) -> Known:
     seen = visible_streams(db, project_id, user)
-    return draw(
-        pool, n, strategy=strategy, seed=seed, known=Known(time=fit_work_time(_log(db, seen)), links=_links(db, seen))
-    )
+    return Known(time=fit_work_time(_log(db, seen)), links=_links(db, seen, live), live=live)
 
 
 def _run_before(runs: Sequence[_Run], used: str | None) -> str | None:
@@ -261,33 +265,35 @@ def _mention(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _log(db: sa.Connection, seen: sa.Select[Any]) -> list[Timed]:
-    """Return how long finished documents took, as far as somebody may see them.
+    """Return how long finished documents took to read, as far as somebody may see them.
 
-    To say that one is done is no mention, nor is a comment; those of a bulk act are, though one event tells its time.
+    Adjudications begin with what all say already, and so take less. To say that one is done is no mention, nor is a
+    comment; those of a bulk act are, though one event tells its time.
     """
     taken = sa.func.sum(sa.cast(event.c.ms, sa.Double))  # whole numbers may add up to too large ones
     decided = sa.and_(event.c.mention != DOCUMENT, ~event.c.mention.startswith(NOTE))
     query = (
         sa.select(document.c.length, sa.func.count(sa.distinct(sa.case((decided, event.c.mention)))), taken)
         .select_from(event.join(assignment, assignment.c.id == event.c.stream).join(document))
-        .where(assignment.c.id.in_(seen), assignment.c.state == "done")
+        .where(assignment.c.id.in_(seen), assignment.c.state == "done", assignment.c.kind != "adjudicate")
         .group_by(assignment.c.id, document.c.length)
         .having(taken.is_not(None))
     )
     return [Timed(length, mentions, float(ms)) for length, mentions, ms in db.execute(query)]
 
 
-def _links(db: sa.Connection, seen: sa.Select[Any]) -> Counter[str]:
+def _links(db: sa.Connection, seen: sa.Select[Any], live: Callable[[str], str]) -> Counter[str]:
     """Return how often each concept was linked, and how often none fitted, as far as somebody may see it."""
     query = sa.select(mention_now.c.concepts).where(mention_now.c.stream.in_(seen), mention_now.c.state == "live")
-    return Counter(id for found in db.scalars(query) if found is not None for id in found or (NIL_LINKS,))
+    return Counter(live(id) for found in db.scalars(query) if found is not None for id in found or (NIL_LINKS,))
 
 
 def _cold(db: sa.Connection, project_id: int, user: int, live: Callable[[str], str]) -> ColdStart:
     """Return how cold a project is; links are counted, from the last documents back, until there are enough."""
     seen = visible_streams(db, project_id, user)
     work = sa.select(assignment.c.id, assignment.c.document, assignment.c.why).join(document)
-    done = work.where(assignment.c.id.in_(seen), assignment.c.state == "done", ~document.c.redacted)
+    over = sa.and_(assignment.c.state == "done", assignment.c.kind != "adjudicate")  # which nobody draws
+    done = work.where(assignment.c.id.in_(seen), over, ~document.c.redacted)
     counted, read, answers = ColdStart(0, 0, None), set[int](), 0
     by_chance = list[tuple[Document, Document]]()
     for stream, id, why in db.execute(done.order_by(assignment.c.id.desc())).all():

@@ -18,8 +18,9 @@ from linnet.annotate.assignments import Kind, assign
 from linnet.annotate.documents import add_documents, document_of, row_of
 from linnet.annotate.events import Event, fold, past, steps_of
 from linnet.annotate.journal import append, events_of, lock
-from linnet.annotate.marks import NOTE, Mark, Note, Parts, text_hash, value_of
+from linnet.annotate.marks import NOTE, Mark, Note, Parts, canonical, text_hash, value_of
 from linnet.annotate.people import add_user, storable
+from linnet.annotate.proposals import bring, written
 from linnet.annotate.tables import assignment, comment, document, event, user
 from linnet.codec import dumps, from_json
 from linnet.errors import DataError, wrong_field
@@ -53,12 +54,25 @@ class _Work(_Strict):
     comments: dict[str, str]
 
 
+class _New(_Strict):
+    """A concept that the project of the history had beyond its knowledge base."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^NEW:[1-9][0-9]{0,8}$")]
+    now: Word
+    kb: Word
+    name: Word
+    types: list[Word]
+    parent: Word
+    note: Word
+
+
 class _Line(_Strict):
     """A document with its streams: what the columns of the database hold, whatever its kind."""
 
     document: dict[str, Any]
     format: Word
     streams: list[_Work]
+    new_concepts: list[_New] = []
 
 
 # what the columns of events hold, by the types of the fields
@@ -83,6 +97,7 @@ def history(
         to: the number of the last event that counts. Documents that came later, and streams that had no event yet, are
             left out, so that only erasing a text changes what comes out.
     """
+    concepts = written(db, project, to)
     there = sa.and_(document.c.project == project, ~document.c.redacted)
     if to is not None:
         there = sa.and_(there, document.c.added <= to)
@@ -91,12 +106,16 @@ def history(
         if streams is not None:
             works = works.where(assignment.c.id.in_(streams))
         found = [_stream(db, dict(one), to) for one in db.execute(works.order_by(assignment.c.id)).mappings().all()]
-        yield {
+        line = {
             "version": VERSION,
             "document": parse(dumps(document_of(dict(row)))),
             "format": row["format"],
             "streams": [one for one in found if to is None or one["events"]],
         }
+        said = canonical(line) if concepts else ""
+        # ids of new concepts are those of one project: elsewhere the same may be another concept
+        named = [one for one in concepts if canonical(one["id"]) in said]
+        yield line | ({"new_concepts": named} if named else {})
 
 
 def _stream(db: sa.Connection, row: Mapping[str, Any], to: int | None) -> dict[str, Any]:
@@ -153,6 +172,8 @@ def _import(db: sa.Connection, project: int, importer: int, line: Mapping[str, A
     if line["version"] != VERSION:
         raise DataError(f"version {line['version']!r} is not one that can be read ({VERSION})")
     _Line.model_validate(line)
+    for concept in line.get("new_concepts", ()):
+        bring(db, project, importer, concept)
     done = add_documents(db, project, importer, [from_json(line["document"])], format=line["format"])
     [id] = done.new + done.same + done.other
     if row_of(db, id)["redacted"]:  # what was erased here, comments among it, does not come back

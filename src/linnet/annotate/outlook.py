@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from linnet.annotate.blind import begun, visible_streams
+from linnet.annotate.blind import awaited, visible_streams
 from linnet.annotate.drawing import RANDOM_NOTE, predicted_documents
 from linnet.annotate.errors_left import ErrorsLeft, Missed, Round, count_errors, errors_left, missed_by_both
 from linnet.annotate.exports import export, without_common_gold
@@ -136,7 +136,7 @@ def _rounds(
 
 def _taken(db: sa.Connection, project_id: int) -> set[int]:
     """Return the documents that cannot be drawn any more, or that somebody reads or has read."""
-    mine = sa.and_(assignment.c.project == project_id, assignment.c.kind == "annotate", begun(assignment, now(db)))
+    mine = sa.and_(assignment.c.project == project_id, assignment.c.kind == "annotate", awaited(assignment, now(db)))
     erased = sa.select(document.c.id).where(document.c.project == project_id, document.c.redacted)
     return {*db.scalars(sa.select(assignment.c.document).where(mine)), *db.scalars(erased)}
 

@@ -17,20 +17,32 @@ from linnet.annotate.journal import append_to_project, lock
 from linnet.annotate.people import name_of, role_of, storable
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.runs import new_id
-from linnet.annotate.tables import now, project, proposal, user
+from linnet.annotate.tables import event, now, project, proposal, user
 from linnet.data import Concept, Name
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
 from linnet.kb.successors import successor
 from linnet.text.normalise import basic
 
-__all__ = ["Decision", "concept_of", "decide", "id_of", "live_ids", "new_concepts", "proposals_seen", "propose"]
+__all__ = [
+    "Decision",
+    "bring",
+    "concept_of",
+    "decide",
+    "id_of",
+    "live_ids",
+    "new_concepts",
+    "proposals_seen",
+    "propose",
+    "written",
+]
 
 Decision: TypeAlias = Literal["accepted", "declined", "mapped"]
 
 PREFIX = "NEW:"
 EVENT = "concept"  # the kind of event that a new concept, or what it has become, is
 OPEN_TO_ALL = ("id", "kb", "name", "types", "parent", "note", "state", "concept")
+WRITTEN = ("kb", "name", "types", "parent", "note")  # in a history
 EARLIER = {"accepted": ("open",), "declined": ("open",), "mapped": ("open", "accepted")}  # what it may have been
 
 
@@ -145,6 +157,40 @@ def new_concepts(db: sa.Connection, project_id: int) -> list[Concept]:
     there = sa.and_(proposal.c.project == project_id, proposal.c.number.is_not(None))
     rows = db.execute(sa.select(proposal).where(there).order_by(proposal.c.number)).mappings()
     return [concept_of(dict(row)) for row in rows]
+
+
+def written(db: sa.Connection, project_id: int, to: int | None) -> list[dict[str, Any]]:
+    """Return the new concepts that a project had after event number `to`, as a history holds them.
+
+    ``now`` is the concept of the knowledge base that one had become.
+    """
+    told = sa.select(event.c.after).where(event.c.project == project_id, event.c.kind == EVENT).order_by(event.c.n)
+    became = {one["concept"]: one["now"] for one in db.scalars(told if to is None else told.where(event.c.n <= to))}
+    there = sa.and_(proposal.c.project == project_id, proposal.c.number.is_not(None))
+    rows = db.execute(sa.select(proposal).where(there).order_by(proposal.c.number)).mappings()
+    numbered = ((id_of(row), row) for row in map(dict, rows))
+    return [{"id": id, "now": became[id], **{key: row[key] for key in WRITTEN}} for id, row in numbered if id in became]
+
+
+def bring(db: sa.Connection, project_id: int, user_id: int, found: Mapping[str, Any]) -> None:
+    """Add a concept that a history of another project names (`written`), unless it is there; the caller holds the lock.
+
+    Raises:
+        DataError: its id is that of another concept here.
+    """
+    number = int(found["id"].removeprefix(PREFIX))
+    same = sa.and_(proposal.c.project == project_id, proposal.c.number == number)
+    name = db.scalar(sa.select(proposal.c.name).where(same))
+    if name is not None and basic(name) != basic(found["name"]):
+        way = "bring the history into a project that has accepted no proposals of its own"
+        raise DataError(f"{found['id']} is {found['name']!r} in the history, and {name!r} here: {way}")
+    if name is not None:
+        return
+    values = {key: found[key] for key in WRITTEN} | {"id": new_id("c"), "project": project_id, "number": number}
+    values |= {"user": user_id, "curator": user_id, "made": now(db), "decided": now(db)}
+    values |= {"concept": found["now"], "state": "mapped" if found["now"] else "accepted"}
+    db.execute(proposal.insert().values(values))
+    append_to_project(db, project_id, name_of(db, user_id), EVENT, {"concept": found["id"], "now": found["now"]})
 
 
 def live_ids(db: sa.Connection, project_id: int, kb: KnowledgeBase | None) -> Callable[[str], str]:

@@ -63,13 +63,14 @@ class Known:
 
     Args:
         time: how long documents take.
-        links: concept -> how often people have linked it so far, `NIL_LINKS` for decisions that none fits.
+        links: concept (``live`` leads ids there) -> how often people linked it so far, `NIL_LINKS` where none fits.
         read: (documents, d), vectors of documents that were read before; those of the pool must be of the same kind.
         source: the entry of ``Document.meta`` that says where a document comes from.
     """
 
     time: WorkTime = field(default_factory=WorkTime)
     links: Mapping[str, int] = EMPTY
+    live: Callable[[str], str] = str
     read: npt.ArrayLike = ()
     source: str = "source"
 
@@ -166,7 +167,9 @@ def _expected_error(unread: Unread, known: Known) -> float:
 
 def _coverage(unread: Unread, known: Known) -> float:
     concepts: list[str] = [id for mention in unread.mentions for id in mention.concepts or (NIL_LINKS,)]
-    return _expected_error(unread, known) * sum(1.0 / math.sqrt(1 + known.links.get(id, 0)) for id in concepts)
+    return _expected_error(unread, known) * sum(
+        1.0 / math.sqrt(1 + known.links.get(known.live(id), 0)) for id in concepts
+    )
 
 
 # --- picking ---------------------------------------------------------------------------------------------------------

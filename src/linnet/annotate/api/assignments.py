@@ -93,7 +93,8 @@ def give(bench: Bench, asker: Asked, project: int, body: Given) -> dict[str, Any
     kb = openable_kb(bench, project)
     with bench.store.write() as db:
         for id in body.documents:
-            document_in(db, asker, id)
+            if document_in(db, asker, id)["redacted"]:
+                raise Problem(422, "documents", detail=f"the text of document {id} was erased")
         for user in users:
             if user is not None and role_of(db, project, user) in (None, "viewer"):
                 raise Problem(422, "users", detail=f"user {user} does not work in this project")

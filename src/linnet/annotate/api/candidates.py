@@ -10,7 +10,7 @@ from pydantic import Field
 
 from linnet.annotate.api.documents import document_in
 from linnet.annotate.api.guard import Asked, Bench, make_router
-from linnet.annotate.api.projects import project_of
+from linnet.annotate.api.projects import openable_kb, project_of
 from linnet.annotate.api.session import Body
 from linnet.annotate.blind import may_ask
 from linnet.annotate.documents import document_of
@@ -84,8 +84,7 @@ def split_conjuncts(
     knowledge base has such a name. Ways whose conjuncts are all names stand first. ``split`` with the parts as
     ``pieces``, counted from the beginning of the document, does it.
     """
-    row = project_of(bench, project)
-    kb = bench.kb_named(row["kb"]) if row["kb"] else None
+    kb = openable_kb(bench, project)
     ways = [[_conjunct(kb, text, spans) for spans in way] for way in readings(text)]
     return {"readings": sorted(ways, key=lambda way: not all(one["named"] for one in way))}
 

@@ -146,9 +146,10 @@ def admit(bench: Workbench, request: Request, access: Access) -> Asker:
 
 def _caller(db: sa.Connection, request: Request) -> tuple[Caller | None, str]:
     kind, _, value = request.headers.get("Authorization", "").partition(" ")
-    if kind:
+    if kind.lower() == "bearer":
         secret = value.strip()
-        return (by_token(db, secret) if kind.lower() == "bearer" else None), secret
+        return by_token(db, secret), secret
+    # what else stands there may be meant for a proxy with a password of its own, which passes it on
     secret = request.cookies.get(cookie_name(request), "")
     return (by_session(db, secret) if secret else None), secret
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from typing import Any
@@ -23,6 +24,7 @@ __all__ = ["answer_once"]
 KEPT = timedelta(hours=24)
 AT_WORK = timedelta(minutes=10)  # after which a request that was never answered counts as one that failed
 LONGEST_KEY = 200
+BOUNDARY = re.compile(r'(?<=^multipart/form-data);\s*boundary="?([^\s";]+)"?', re.IGNORECASE)
 KEPT_HEADERS = ("etag", "location")
 
 
@@ -37,8 +39,9 @@ async def answer_once(
     key = request.headers["Idempotency-Key"]
     if not 0 < len(key) <= LONGEST_KEY:
         raise Problem(400, "idempotency-key", detail=f"an Idempotency-Key has 1 to {LONGEST_KEY} characters")
-    asked = [request.method, request.url.path, request.url.query, request.headers.get("content-type", "")]
-    hash = hashlib.sha256(json.dumps(asked).encode() + await request.body()).hexdigest()
+    kind, body = _without_boundary(request.headers.get("content-type", ""), await request.body())
+    asked = [request.method, request.url.path, request.url.query, kind]
+    hash = hashlib.sha256(json.dumps(asked).encode() + body).hexdigest()
     kept = await run_in_threadpool(_begin, store, f"post:{key}", user, hash)
     if kept is not None:
         return Response(kept["body"], kept["status"], {**kept["headers"], "Idempotent-Replay": "true"})
@@ -55,6 +58,14 @@ async def answer_once(
     }
     await run_in_threadpool(_keep, store, f"post:{key}", user, answer)
     return response
+
+
+def _without_boundary(kind: str, body: bytes) -> tuple[str, bytes]:
+    """Return a form without what stands between its parts: whoever sends it again takes another one, by chance."""
+    found = BOUNDARY.search(kind)
+    if found is None:
+        return kind, body
+    return BOUNDARY.sub("", kind), body.replace(b"--" + found[1].encode("latin-1"), b"--")
 
 
 def _begin(store: Store, key: str, user: int, hash: str) -> Any:

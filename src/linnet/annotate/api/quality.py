@@ -14,7 +14,7 @@ from fastapi import Query
 from linnet.annotate import tables
 from linnet.annotate.agreement import compare_annotators
 from linnet.annotate.api.guard import Asked, Bench, make_router
-from linnet.annotate.api.projects import openable_kb, project_of
+from linnet.annotate.api.projects import openable_kb
 from linnet.annotate.blind import taken_streams, visible_streams
 from linnet.annotate.cold_start import calibration_bins
 from linnet.annotate.drawing import judged_documents
@@ -98,9 +98,10 @@ def agreement(
 ) -> dict[str, Any]:
     """Return how far annotators agree on documents that two or more have finished, with intervals by bootstrap.
 
-    GOLD mentions that all readers of a document left as they are do not count.
+    GOLD mentions that all readers of a document left as they are do not count. While the knowledge base cannot be
+    opened, links are compared by their ids alone, and ``kb`` is empty.
     """
-    kb = project_of(bench, project)["kb"]
+    kb = openable_kb(bench, project)
     read: defaultdict[str, dict[str, Document]] = defaultdict(dict)
     bare = set[str]()
     done = sa.and_(assignment.c.kind == "annotate", assignment.c.state == "done", ~document.c.redacted)
@@ -116,7 +117,6 @@ def agreement(
         for name, doc in without_common_gold(docs).items():
             work[name][id] = doc
     suggested = read.keys() - bare
-    base = bench.kb_named(kb) if kb else None
     with bench.store.read() as db:
-        live = live_ids(db, project, base)
-    return compare_annotators(work, kb=base, live=live, suggested=suggested, samples=samples).to_record()
+        live = live_ids(db, project, kb)
+    return compare_annotators(work, kb=kb, live=live, suggested=suggested, samples=samples).to_record()

@@ -87,7 +87,9 @@ def end_session(bench: Bench, asker: Asked, request: Request, response: Response
     """Sign out."""
     with bench.store.write() as db:
         sign_out(db, asker.secret)
-    response.delete_cookie(cookie_name(request), path="/")
+    # browsers that get it without "secure" keep one whose name begins with __Host-
+    secure = request.url.scheme == "https"
+    response.delete_cookie(cookie_name(request), path="/", secure=secure, httponly=True, samesite="lax")
 
 
 @router.get("/me")

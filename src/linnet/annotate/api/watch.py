@@ -88,9 +88,9 @@ class Watch:
             "model": {self.project: {"model": row.model, "settings": row.seq}},
             "member": {one.user: {"user": one.user, "role": one.role} for one in known},
         }
-        # who sees what depends on settings and roles, on who has which assignments, and on which of them are done
-        sight = (row.blind, row.seq, *db.execute(count).one(), self._moved)
         roles = {one.user: one.role for one in known if not one.disabled}
+        # who sees what depends on settings and roles, on who has which assignments, and on which of them are done
+        sight = (row.blind, row.seq, *db.execute(count).one(), self._moved, tuple(sorted(roles.items())))
         secrets = secrets_of(db, self.project)
         return Look(newest, roles, sight, watched, list(self._events), self._since, secrets)
 
