@@ -356,6 +356,25 @@ def test_weights_are_fitted_on_what_will_be_linked(kb: KnowledgeBase, bert: str)
     assert min(seen) > 3  # candidates, of which the network has learned from two and a right one
 
 
+def test_a_second_one_goes_on_from_what_the_first_said(kb: KnowledgeBase, bert: str, tmp_path: Path) -> None:
+    docs, blind = notes(), [doc.spans_only() for doc in notes()]
+    one = front(kb) >> fitted(CrossEncoder(kb=kb, encoder=bert, top_k=6), docs, kb)
+    second = CrossEncoder(kb=kb, encoder=bert, top_k=2)
+    list(second.fit(docs, [], before=one, kb=kb, args={"epochs": 1, "batch": 8}))
+    second.save(tmp_path / "second")
+    for last in (second, CrossEncoder.load(tmp_path / "second", kb=kb)):
+        both = (one >> last)(blind)
+        for doc, said in zip(one(blind), both, strict=True):
+            for mention, again in zip(doc.mentions or (), said.mentions or (), strict=True):
+                assert mention.candidates is not None
+                assert again.candidates is not None
+                assert set(again.candidates.rows[:2].tolist()) == set(mention.candidates.rows[:2].tolist())
+                kept = zip(again.candidates.rows.tolist(), again.candidates.features["before2"].tolist(), strict=True)
+                found = zip(mention.candidates.rows.tolist(), mention.candidates.scores.tolist(), strict=True)
+                assert dict(kept) == dict(found)
+        assert last(both) == both
+
+
 def test_nothing_is_trained_where_training_fails(kb: KnowledgeBase, bert: str) -> None:
     docs = [replace(doc, mentions=()) for doc in notes(3)]
     cross = CrossEncoder(kb=kb, encoder=bert)

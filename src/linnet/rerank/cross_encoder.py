@@ -29,8 +29,8 @@ from linnet.codec import resolve
 from linnet.data import Candidates, Document, Span
 from linnet.errors import PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Reranker
-from linnet.pipeline.learner import made_once
+from linnet.pipeline import Component, Reranker
+from linnet.pipeline.learner import inner_of, made_once
 from linnet.reporter import tell, warn
 from linnet.text.packing import MASK, Asked, Frame, Packed, Packing, Text, frame_of, pack, too_long
 from linnet.text.queries import query_texts
@@ -51,7 +51,7 @@ Floats = npt.NDArray[np.float32]
 FEATURES = ("score", "log", "gap", "rank")  # what the stage before says of a candidate
 LEAST = 1e-6
 NAMES = 1 << 18  # texts of candidates that are kept as word pieces
-BEFORE = "before"  # the feature that keeps the scores of the stage before
+BEFORE = "before"  # the feature that keeps the scores of the stage before; a second cross-encoder's is "before2"
 LOWEST = -60.0  # a logit below the highest that still tells candidates apart
 BEHIND = 0.5  # of the lowest score of a candidate that was read, at most, for one that was not
 
@@ -240,6 +240,7 @@ class CrossEncoder(NetworkComponent[Any], Reranker):
     backend: Literal["torch", "onnx"] = "torch"
     compete: bool = field(default=False, init=False, repr=False, compare=False)  # as it was trained
     pace: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)  # of its training
+    keeps: str = field(default=BEFORE, init=False, repr=False, compare=False)  # the feature of earlier scores
 
     NAME = "cross_encoder"
     ARGS = CrossArgs
@@ -329,7 +330,7 @@ class CrossEncoder(NetworkComponent[Any], Reranker):
                 raise PipelineError(
                     f"candidates of knowledge base version {found.kb} cannot be reranked with {self.kb.version}"
                 )
-            lists.append(_as_before(resolve(found, self.kb)))
+            lists.append(_as_before(resolve(found, self.kb), self.keeps))
         return lists
 
     def _read_lists(self, found: Candidates) -> Candidates:
@@ -401,23 +402,34 @@ class CrossEncoder(NetworkComponent[Any], Reranker):
             scores[:read] = 1 / (1 + np.exp(np.minimum(none - logits, -LOWEST)))
         rest = np.arange(1, len(found) - read + 1)
         scores[read:] = scores[:read].min() * BEHIND / rest
-        return replace(found, scores=scores, features={**found.features, BEFORE: found.scores}).sorted()
+        return replace(found, scores=scores, features={**found.features, self.keeps: found.scores}).sorted()
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
+    def stand_behind(self, before: Component) -> None:
+        """Keep earlier scores by another name than cross-encoders before it, whose scores it would undo."""
+        count = _count_cross(before)
+        self.keeps = f"{BEFORE}{count + 1}" if count else BEFORE
+
     def learned_values(self) -> dict[str, Any]:
-        """Return whether candidates competed in training, and how fast it was."""
-        return {**super().learned_values(), "compete": self.compete, "pace": self.pace}
+        """Return whether candidates competed in training, how fast it was, and where it keeps earlier scores."""
+        return {**super().learned_values(), "compete": self.compete, "pace": self.pace, "keeps": self.keeps}
 
     def restore_values(self, values: Mapping[str, Any]) -> None:
         """Take what `learned_values` gave."""
         super().restore_values(values)
         self.compete, self.pace = bool(values["compete"]), dict(values["pace"])
+        self.keeps = str(values.get("keeps", BEFORE))  # which older folders do not say
 
 
-def _as_before(found: Candidates) -> Candidates:
-    """Return candidates as they were before they were reranked, if they were."""
-    if BEFORE not in found.features:
+def _as_before(found: Candidates, kept: str) -> Candidates:
+    """Return candidates as they were before they were reranked, if they were, by the scores `kept` by this name."""
+    if kept not in found.features:
         return found
-    rest = {name: values for name, values in found.features.items() if name != BEFORE}
-    return replace(found, scores=found.features[BEFORE], features=rest).sorted()
+    rest = {name: values for name, values in found.features.items() if name != kept}
+    return replace(found, scores=found.features[kept], features=rest).sorted()
+
+
+def _count_cross(part: Component) -> int:
+    """Return how many cross-encoders there are in a component."""
+    return isinstance(part, CrossEncoder) + sum(map(_count_cross, inner_of(part)))
