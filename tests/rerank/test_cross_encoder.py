@@ -13,16 +13,17 @@ import numpy as np
 import pytest
 import torch
 
-from linnet.data import Candidates, Concept, Document, Mention, Name
+from linnet.data import Candidates, Concept, Document, Mention, Name, Span
 from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Abbreviations, Pipeline, Sentences
-from linnet.rerank.cross_encoder import CrossArgs, CrossEncoder, features
+from linnet.rerank.cross_encoder import CrossArgs, CrossEncoder, Reader, features
 from linnet.rerank.cross_network import CrossNetwork
 from linnet.rerank.cross_training import CrossTraining, fit_skip_threshold, learned_documents, weigh
 from linnet.retrieve.ngram import Ngram
 from linnet.text.packing import PACKINGS, Packing
+from tests.growth import LINEAR, growth
 from tests.tiny_models import tiny_bert
 
 pytestmark = pytest.mark.usefixtures("float32")
@@ -373,6 +374,17 @@ def test_a_second_one_goes_on_from_what_the_first_said(kb: KnowledgeBase, bert: 
                 found = zip(mention.candidates.rows.tolist(), mention.candidates.scores.tolist(), strict=True)
                 assert dict(kept) == dict(found)
         assert last(both) == both
+
+
+def test_the_time_to_read_a_sentence_grows_with_its_mentions(kb: KnowledgeBase, bert: str) -> None:
+    def read(count: int) -> None:
+        mentions = tuple(Mention(6 * n, 6 * n + 4) for n in range(count))
+        doc = Document("list", "cold, " * count, sentences=(Span(0, 6 * count),), mentions=mentions)
+        (text,) = reader.read(doc, [Candidates.none(kb.version)] * count).texts
+        assert (text.places[1], text.places[-1]) == ((2, 3), (2 * count - 2, 2 * count - 1))
+
+    reader = Reader(CrossEncoder(kb=kb, encoder=bert).network.encoder, kb, candidate="name", long_forms=False)
+    assert growth(read, 4_000) < LINEAR
 
 
 def test_nothing_is_trained_where_training_fails(kb: KnowledgeBase, bert: str) -> None:

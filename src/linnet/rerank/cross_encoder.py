@@ -136,10 +136,11 @@ class Reader:
         encoded = self.encoder.located([doc.text[span.start : span.end] for span in spans])
         texts = []
         for (span, numbers), (pieces, offsets) in zip(groups, encoded, strict=True):
+            begins, ends = [begin for begin, _ in offsets], [end for _, end in offsets]
             places = []
             for number in numbers:
                 mention = (doc.mentions or ())[number]
-                places.append(_place(offsets, mention.start - span.start, mention.end - span.start))
+                places.append(_place(begins, ends, mention.start - span.start, mention.end - span.start))
             texts.append(Text(pieces, tuple(numbers), tuple(places), bisect.bisect_right(starts, span.start)))
         return texts
 
@@ -184,12 +185,19 @@ def _joined(doc: Document) -> list[tuple[Span, list[int]]]:
     return spans
 
 
-def _place(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
-    """Return which pieces stand for the characters from `start` to `end`, at least one if there is any."""
-    first = bisect.bisect_right([stop for _, stop in offsets], start)
-    last = bisect.bisect_left([begin for begin, _ in offsets], end)
-    first = min(first, max(0, len(offsets) - 1))
-    return first, min(len(offsets), max(last, first + 1))
+def _place(begins: Sequence[int], ends: Sequence[int], start: int, end: int) -> tuple[int, int]:
+    """Return which pieces stand for the characters from `start` to `end`, at least one if there is any.
+
+    Args:
+        begins: where the pieces begin.
+        ends: where they end.
+        start: of the characters.
+        end: of the characters.
+    """
+    first = bisect.bisect_right(ends, start)
+    last = bisect.bisect_left(begins, end)
+    first = min(first, max(0, len(ends) - 1))
+    return first, min(len(ends), max(last, first + 1))
 
 
 def features(found: Candidates) -> npt.NDArray[np.float32]:
