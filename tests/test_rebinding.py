@@ -199,7 +199,8 @@ def test_another_knowledge_base_is_refused(make: Callable[[KnowledgeBase], Stage
 
 def test_what_is_no_longer_there_is_named(path: Path) -> None:
     kb = KnowledgeBase.open(path)
-    [surface, *_] = kb["C:3"].names
+    concept = kb["C:3"]
+    surface = concept.names[0]
     doc = Document("d", surface.text, mentions=(Mention(0, len(surface.text), source="gold", concepts=("C:3",)),))
     ngram = Ngram(kb=kb)
     list(ngram.fit([doc], [], before=Gold(), kb=kb, args={}))
@@ -210,8 +211,13 @@ def test_what_is_no_longer_there_is_named(path: Path) -> None:
     with pytest.warns(LinnetWarning, match=r"mine\.kb retired .* what was learned of them is left out: 1 \(C:3\)"):
         assert len(ngram.rebound(edited).learned) == 0
     assert len(ngram.learned) == 1
+    gone = ngram.rebound(edited)
     with pytest.raises(KnowledgeBaseError, match=r"allow.ids: mine\.kb has no concept 'C:3'"):
         limited.rebound(edited)
+    with KnowledgeBase.edit(path) as edit:
+        edit.add(concept)
+    back = gone.rebound(KnowledgeBase.open(path))
+    assert (back.learned.keys, len(back.without(["d"]).rebound(back.kb).learned)) == (ngram.learned.keys, 0)
 
 
 def test_parts_without_a_knowledge_base_stay(kb: KnowledgeBase) -> None:

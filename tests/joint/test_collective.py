@@ -259,6 +259,16 @@ def test_where_no_given_mention_has_a_concept_nothing_is_judged(kb: KnowledgeBas
     assert [step.score for step in steps] == [None]
 
 
+@pytest.mark.parametrize("mode", ["spans", "bio"])
+def test_dev_documents_without_mentions_leave_the_cutoff_as_none_do(mode: Any, kb: KnowledgeBase, encoder: str) -> None:
+    cutoffs = []
+    for dev in ([], [Document("n", "Nothing .", mentions=())]):
+        part = Collective(kb=kb, encoder=encoder, mode=mode, dictionary=False, long_forms=False)
+        list(part.fit(documents(2), dev, before=Pipeline(), kb=kb, args={"epochs": 1, "batch": 5}))
+        cutoffs.append(part.cutoff)
+    assert cutoffs[0] == cutoffs[1]
+
+
 @pytest.mark.parametrize("wanted", [0, 5])
 def test_where_nothing_found_is_right_no_cutoff_is_chosen(wanted: int) -> None:
     wrong = Judgement(np.array([7.0, 3.0, -1.0]), np.zeros(3, np.bool_), wanted)

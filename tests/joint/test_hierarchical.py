@@ -253,6 +253,25 @@ def test_a_merged_concept_hands_on_its_row(encoder: str, tmp_path: Path) -> None
     assert scores(part.rebound(edited)) == scores(Hierarchical.load(tmp_path / "part", kb=edited)) == expected
 
 
+def test_a_merged_concept_hands_on_what_its_name_has_learned(encoder: str, tmp_path: Path) -> None:
+    path = build(concepts(), tmp_path / "signs.kb").path
+    part = fitted(small(KnowledgeBase.open(path), encoder, rows="names", find=False), documents(), epochs=3, lr=2e-2)
+    part.save(tmp_path / "part")
+    assert isinstance(part.names_index, NameVectors)
+    earlier = part.names_index.vectors[part.names_index.concepts == 0]
+    assert not np.allclose(earlier, part.encode_names(["fever"]), atol=1e-3)
+    with KnowledgeBase.edit(path) as edit:
+        edit.add(Concept("N:1", (Name("pyrexia"),)))
+        edit.merge("N:1", "X:0")
+    edited = KnowledgeBase.open(path)
+    for moved in (part.rebound(edited), Hierarchical.load(tmp_path / "part", kb=edited)):
+        index, row = moved.names_index, edited.row("X:0")
+        assert isinstance(index, NameVectors)
+        own = index.concepts == row
+        assert [edited.name(name).text for name in index.name_rows[own].tolist()] == ["pyrexia", "fever"]
+        assert np.allclose(index.vectors[own], np.concatenate([part.encode_names(["pyrexia"]), earlier]), atol=1e-5)
+
+
 def test_mentions_that_bilou_cannot_hold_are_counted(
     kb: KnowledgeBase, encoder: str, caplog: pytest.LogCaptureFixture
 ) -> None:

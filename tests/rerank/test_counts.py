@@ -72,6 +72,10 @@ def test_they_follow_retired_concepts(mesh: KnowledgeBase, corpus: list[Document
     assert not {two, four} & {*moved.concepts, *moved.types["Disease"]}
     assert "renal disease" in counts.names
     assert "renal disease" not in moved.names
+    with KnowledgeBase.edit(path) as edit:
+        edit.add(mesh["MESH:4"])
+        edit.add(mesh["MESH:2"])
+    assert moved.rebound(KnowledgeBase.open(path)) == counts
 
 
 def test_they_are_saved(mesh: KnowledgeBase, corpus: list[Document], tmp_path: Path) -> None:

@@ -13,16 +13,17 @@ import numpy as np
 import pytest
 import torch
 
-from linnet.data import Candidates, Concept, Document, Mention, Name
+from linnet.data import Candidates, Concept, Document, Mention, Name, Span
 from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Abbreviations, Pipeline, Sentences
-from linnet.rerank.cross_encoder import CrossArgs, CrossEncoder, features
+from linnet.rerank.cross_encoder import CrossArgs, CrossEncoder, Reader, features
 from linnet.rerank.cross_network import CrossNetwork
 from linnet.rerank.cross_training import CrossTraining, fit_skip_threshold, learned_documents, weigh
 from linnet.retrieve.ngram import Ngram
 from linnet.text.packing import PACKINGS, Packing
+from tests.growth import LINEAR, growth
 from tests.tiny_models import tiny_bert
 
 pytestmark = pytest.mark.usefixtures("float32")
@@ -354,6 +355,36 @@ def test_weights_are_fitted_on_what_will_be_linked(kb: KnowledgeBase, bert: str)
         fitted(cross, docs, kb, top_k=2, add_gold=True, held_out=0.2, epochs=1)
     assert len(seen) == 8  # mentions of four documents
     assert min(seen) > 3  # candidates, of which the network has learned from two and a right one
+
+
+def test_a_second_one_goes_on_from_what_the_first_said(kb: KnowledgeBase, bert: str, tmp_path: Path) -> None:
+    docs, blind = notes(), [doc.spans_only() for doc in notes()]
+    one = front(kb) >> fitted(CrossEncoder(kb=kb, encoder=bert, top_k=6), docs, kb)
+    second = CrossEncoder(kb=kb, encoder=bert, top_k=2)
+    list(second.fit(docs, [], before=one, kb=kb, args={"epochs": 1, "batch": 8}))
+    second.save(tmp_path / "second")
+    for last in (second, CrossEncoder.load(tmp_path / "second", kb=kb)):
+        both = (one >> last)(blind)
+        for doc, said in zip(one(blind), both, strict=True):
+            for mention, again in zip(doc.mentions or (), said.mentions or (), strict=True):
+                assert mention.candidates is not None
+                assert again.candidates is not None
+                assert set(again.candidates.rows[:2].tolist()) == set(mention.candidates.rows[:2].tolist())
+                kept = zip(again.candidates.rows.tolist(), again.candidates.features["before2"].tolist(), strict=True)
+                found = zip(mention.candidates.rows.tolist(), mention.candidates.scores.tolist(), strict=True)
+                assert dict(kept) == dict(found)
+        assert last(both) == both
+
+
+def test_the_time_to_read_a_sentence_grows_with_its_mentions(kb: KnowledgeBase, bert: str) -> None:
+    def read(count: int) -> None:
+        mentions = tuple(Mention(6 * n, 6 * n + 4) for n in range(count))
+        doc = Document("list", "cold, " * count, sentences=(Span(0, 6 * count),), mentions=mentions)
+        (text,) = reader.read(doc, [Candidates.none(kb.version)] * count).texts
+        assert (text.places[1], text.places[-1]) == ((2, 3), (2 * count - 2, 2 * count - 1))
+
+    reader = Reader(CrossEncoder(kb=kb, encoder=bert).network.encoder, kb, candidate="name", long_forms=False)
+    assert growth(read, 4_000) < LINEAR
 
 
 def test_nothing_is_trained_where_training_fails(kb: KnowledgeBase, bert: str) -> None:

@@ -30,7 +30,7 @@ from linnet.errors import RecipeError
 from linnet.index.name_vectors import NameVectors, SearchedNames
 from linnet.joint.reading import NEUTRAL, Found, JointNetwork, NegativesArgs
 from linnet.kb import KbName, KnowledgeBase
-from linnet.kb.successors import row_of
+from linnet.kb.successors import retired, row_of
 from linnet.pipeline.aliases import Aliases
 from linnet.pipeline.learner import made_once
 from linnet.retrieve.name_searcher import NameSearcher
@@ -242,25 +242,32 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
         places = {concept: place for place, concept in enumerate(network.concepts)}
         named = [name for name in self.kb.names() if name.preferred]
         own = np.array([places.get(self.kb.id(name.concept), -1) for name in named], np.int64)
+        late = list(self._inherited(named, set(own.tolist()), learned))
+        names, rows = [name for name, _ in late], learned[[place for _, place in late]]
         if self.rows == "names":
-            vectors = np.where(own[:, None] >= 0, learned[own], np.float32(0))
-            vectors += self.name_vectors(named)
+            vectors = np.where(own[:, None] >= 0, learned[own], np.float32(0)) + self.name_vectors(named)
+            vectors = np.concatenate([vectors, rows + self.encode_names([name.text for name in names])])
             vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(min=1e-12)
         else:  # a plain row that was never there says nothing
-            held = [(name, place) for name, place in zip(named, own.tolist(), strict=True) if place >= 0]
-            held += self._inherited(named, {place for _, place in held}, learned)
-            named, vectors = [name for name, _ in held], learned[[place for _, place in held]]
-        pairs = np.array([(name.concept, name.row) for name in named], np.int32).reshape(-1, 2)
+            held = np.flatnonzero(own >= 0)
+            named, vectors = [named[place] for place in held], np.concatenate([learned[own[held]], rows])
+        pairs = np.array([(name.concept, name.row) for name in (*named, *names)], np.int32).reshape(-1, 2)
         return NameVectors(vectors, pairs[:, 0], pairs[:, 1], {"kb": self.kb.version})
 
     def _inherited(self, named: Sequence[KbName], held: Set[int], learned: Floats) -> Iterator[tuple[KbName, int]]:
-        """Yield for each learned row of a retired concept, which none of `held` is, the name of its successor."""
+        """Yield for each learned row of a retired concept, which none of `held` is, its name as one of its successor.
+
+        One that the successor does not have counts as its preferred name.
+        """
         preferred = {name.concept: name for name in named}
         for place, concept in enumerate(self.network.concepts):
             if place not in held and learned[place].any():
                 row = row_of(self.kb)(concept)
                 if row in preferred:
-                    yield preferred[row], place
+                    first = next((one.name for one in retired(self.kb, concept) if one.id == concept), "")
+                    known = self.kb.name_row(row, first)
+                    kept = preferred[row]
+                    yield (kept._replace(row=known, text=first) if known >= 0 else kept), place
 
     def name_vectors(self, named: Sequence[KbName]) -> Floats:
         """Return the vectors of names by the encoder of names, float32 (names, d)."""

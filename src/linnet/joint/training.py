@@ -154,7 +154,9 @@ def train_joint(
         tell_loss(part.NAME, what, _score(part, dev), _score(by, dev))
     if part.find:
         found = find(by, dev)
-        part.cutoff = best_cutoff(judge(dev, found))[1]
+        judgement = judge(dev, found)
+        if judgement.right.any():  # else what is kept without dev documents is
+            part.cutoff = best_cutoff(judgement)[1]
         kept = [[(one, None) for one, _ in some if one.odds >= part.cutoff] for some in found]
         part.curve = calibrate(judge(dev, kept), part.NAME)
 
@@ -244,7 +246,7 @@ def best_cutoff(judgement: Judgement) -> tuple[float, float]:
     """
     odds, right, wanted = judgement
     if not right.any():
-        return 0.0, 0.0  # as without dev documents: no cutoff is better than another
+        return 0.0, 0.0  # no cutoff is better than another
     order = np.argsort(-odds, kind="stable")
     kept = odds[order]
     f1 = 2 * np.cumsum(right[order]) / (np.arange(1, len(odds) + 1) + wanted)

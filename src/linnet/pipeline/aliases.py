@@ -35,12 +35,14 @@ Key = tuple[str, int]  # an alias, in normal form if not told otherwise, and a c
 class Aliases:
     """Pairs of alias and concept in the order ``keys``; ``counts`` by document id, then by place in ``keys``.
 
-    ``totals`` float64 (keys,) is how often each pair was seen in the documents that are not left out.
+    ``totals`` float64 (keys,) is how often each pair was seen in the documents that are not left out. ``origin`` are
+    the pairs as they were before edits of the knowledge base, which later edits may bring back.
     """
 
     keys: tuple[Key, ...]
     counts: Mapping[str, Mapping[int, int]]
     totals: npt.NDArray[np.float64]
+    origin: Aliases | None = None
 
     @classmethod
     def none(cls) -> Aliases:
@@ -99,25 +101,28 @@ class Aliases:
 
     def without(self, documents: Iterable[str]) -> Aliases:
         """Return the same pairs, counted without these documents; pairs seen nowhere else count 0."""
-        out = set(documents) & self.counts.keys()
+        documents = set(documents)
+        out = documents & self.counts.keys()
         left_out = _sum(len(self), [self.counts[id] for id in out])
         # nor are they among the counts any more: leaving them out again changes nothing
         kept = {id: some for id, some in self.counts.items() if id not in out}
-        return replace(self, counts=kept, totals=self.totals - left_out)
+        origin = None if self.origin is None else self.origin.without(documents)
+        return replace(self, counts=kept, totals=self.totals - left_out, origin=origin)
 
     def rebound(self, kb: KnowledgeBase) -> Aliases:
         """Return the same on the edited knowledge base `kb`: a retired concept's aliases are its successor's.
 
         Those of concepts that were retired without a successor are left out, with a warning.
         """
-        rows = {-1: -1, **rows_now(kb, {row for _, row in self.keys if row >= 0})}
+        first = self if self.origin is None else self.origin
+        rows = {-1: -1, **rows_now(kb, {row for _, row in first.keys if row >= 0})}
         seen: Counter[tuple[str, Key]] = Counter()
-        for doc, counts in self.counts.items():
+        for doc, counts in first.counts.items():
             for place, count in counts.items():
-                text, row = self.keys[place]
+                text, row = first.keys[place]
                 if (now := rows[row]) is not None:
                     seen[doc, (text, now)] += count
-        return self.counted(seen)
+        return replace(self.counted(seen), origin=first)
 
     @functools.cached_property
     def shares(self) -> npt.NDArray[np.float64]:

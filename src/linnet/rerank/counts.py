@@ -46,12 +46,14 @@ class Counts:
 
     ``names`` and ``bags`` map a text to its concepts (rows) with counts; ``concepts`` counts rows; ``types`` maps a
     mention type to the rows it was said of. Mentions of several concepts count for the concepts and types alone.
+    ``origin`` are the counts as they were before edits of the knowledge base, which later edits may bring back.
     """
 
     names: Table = field(default_factory=dict)
     bags: Table = field(default_factory=dict)
     concepts: Counter[int] = field(default_factory=Counter)
     types: Table = field(default_factory=dict)
+    origin: Counts | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, docs: Iterable[Document], kb: KnowledgeBase) -> Counts:
@@ -88,10 +90,11 @@ class Counts:
 
         Counts of concepts that were retired without a successor are left out, with a warning.
         """
-        tables = [*self._tables()]
+        first = self if self.origin is None else self.origin
+        tables = [*first._tables()]
         rows = rows_now(kb, {row for _, table in tables for counted in table.values() for row in counted})
         moved = {name: _moved(table, rows) for name, table in tables}
-        return Counts(moved["names"], moved["bags"], moved["concepts"].get("", Counter()), moved["types"])
+        return Counts(moved["names"], moved["bags"], moved["concepts"].get("", Counter()), moved["types"], first)
 
     def save(self, path: Path) -> None:
         """Write the counts as JSON Lines: table, text, rows, counts."""

@@ -29,8 +29,8 @@ from linnet.codec import resolve
 from linnet.data import Candidates, Document, Span
 from linnet.errors import PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Reranker
-from linnet.pipeline.learner import made_once
+from linnet.pipeline import Component, Reranker
+from linnet.pipeline.learner import inner_of, made_once
 from linnet.reporter import tell, warn
 from linnet.text.packing import MASK, Asked, Frame, Packed, Packing, Text, frame_of, pack, too_long
 from linnet.text.queries import query_texts
@@ -51,7 +51,7 @@ Floats = npt.NDArray[np.float32]
 FEATURES = ("score", "log", "gap", "rank")  # what the stage before says of a candidate
 LEAST = 1e-6
 NAMES = 1 << 18  # texts of candidates that are kept as word pieces
-BEFORE = "before"  # the feature that keeps the scores of the stage before
+BEFORE = "before"  # the feature that keeps the scores of the stage before; a second cross-encoder's is "before2"
 LOWEST = -60.0  # a logit below the highest that still tells candidates apart
 BEHIND = 0.5  # of the lowest score of a candidate that was read, at most, for one that was not
 
@@ -136,10 +136,11 @@ class Reader:
         encoded = self.encoder.located([doc.text[span.start : span.end] for span in spans])
         texts = []
         for (span, numbers), (pieces, offsets) in zip(groups, encoded, strict=True):
+            begins, ends = [begin for begin, _ in offsets], [end for _, end in offsets]
             places = []
             for number in numbers:
                 mention = (doc.mentions or ())[number]
-                places.append(_place(offsets, mention.start - span.start, mention.end - span.start))
+                places.append(_place(begins, ends, mention.start - span.start, mention.end - span.start))
             texts.append(Text(pieces, tuple(numbers), tuple(places), bisect.bisect_right(starts, span.start)))
         return texts
 
@@ -184,12 +185,19 @@ def _joined(doc: Document) -> list[tuple[Span, list[int]]]:
     return spans
 
 
-def _place(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
-    """Return which pieces stand for the characters from `start` to `end`, at least one if there is any."""
-    first = bisect.bisect_right([stop for _, stop in offsets], start)
-    last = bisect.bisect_left([begin for begin, _ in offsets], end)
-    first = min(first, max(0, len(offsets) - 1))
-    return first, min(len(offsets), max(last, first + 1))
+def _place(begins: Sequence[int], ends: Sequence[int], start: int, end: int) -> tuple[int, int]:
+    """Return which pieces stand for the characters from `start` to `end`, at least one if there is any.
+
+    Args:
+        begins: where the pieces begin.
+        ends: where they end.
+        start: of the characters.
+        end: of the characters.
+    """
+    first = bisect.bisect_right(ends, start)
+    last = bisect.bisect_left(begins, end)
+    first = min(first, max(0, len(ends) - 1))
+    return first, min(len(ends), max(last, first + 1))
 
 
 def features(found: Candidates) -> npt.NDArray[np.float32]:
@@ -240,6 +248,7 @@ class CrossEncoder(NetworkComponent[Any], Reranker):
     backend: Literal["torch", "onnx"] = "torch"
     compete: bool = field(default=False, init=False, repr=False, compare=False)  # as it was trained
     pace: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)  # of its training
+    keeps: str = field(default=BEFORE, init=False, repr=False, compare=False)  # the feature of earlier scores
 
     NAME = "cross_encoder"
     ARGS = CrossArgs
@@ -329,7 +338,7 @@ class CrossEncoder(NetworkComponent[Any], Reranker):
                 raise PipelineError(
                     f"candidates of knowledge base version {found.kb} cannot be reranked with {self.kb.version}"
                 )
-            lists.append(_as_before(resolve(found, self.kb)))
+            lists.append(_as_before(resolve(found, self.kb), self.keeps))
         return lists
 
     def _read_lists(self, found: Candidates) -> Candidates:
@@ -401,23 +410,34 @@ class CrossEncoder(NetworkComponent[Any], Reranker):
             scores[:read] = 1 / (1 + np.exp(np.minimum(none - logits, -LOWEST)))
         rest = np.arange(1, len(found) - read + 1)
         scores[read:] = scores[:read].min() * BEHIND / rest
-        return replace(found, scores=scores, features={**found.features, BEFORE: found.scores}).sorted()
+        return replace(found, scores=scores, features={**found.features, self.keeps: found.scores}).sorted()
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
+    def stand_behind(self, before: Component) -> None:
+        """Keep earlier scores by another name than cross-encoders before it, whose scores it would undo."""
+        count = _count_cross(before)
+        self.keeps = f"{BEFORE}{count + 1}" if count else BEFORE
+
     def learned_values(self) -> dict[str, Any]:
-        """Return whether candidates competed in training, and how fast it was."""
-        return {**super().learned_values(), "compete": self.compete, "pace": self.pace}
+        """Return whether candidates competed in training, how fast it was, and where it keeps earlier scores."""
+        return {**super().learned_values(), "compete": self.compete, "pace": self.pace, "keeps": self.keeps}
 
     def restore_values(self, values: Mapping[str, Any]) -> None:
         """Take what `learned_values` gave."""
         super().restore_values(values)
         self.compete, self.pace = bool(values["compete"]), dict(values["pace"])
+        self.keeps = str(values.get("keeps", BEFORE))  # which older folders do not say
 
 
-def _as_before(found: Candidates) -> Candidates:
-    """Return candidates as they were before they were reranked, if they were."""
-    if BEFORE not in found.features:
+def _as_before(found: Candidates, kept: str) -> Candidates:
+    """Return candidates as they were before they were reranked, if they were, by the scores `kept` by this name."""
+    if kept not in found.features:
         return found
-    rest = {name: values for name, values in found.features.items() if name != BEFORE}
-    return replace(found, scores=found.features[BEFORE], features=rest).sorted()
+    rest = {name: values for name, values in found.features.items() if name != kept}
+    return replace(found, scores=found.features[kept], features=rest).sorted()
+
+
+def _count_cross(part: Component) -> int:
+    """Return how many cross-encoders there are in a component."""
+    return isinstance(part, CrossEncoder) + sum(map(_count_cross, inner_of(part)))

@@ -262,6 +262,7 @@ def fit(
         DataError: no mention with a right candidate.
     """
     own, loop = CrossArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
+    cross.stand_behind(before)
     # what is measured or fitted is as it will be linked
     applied = own.model_copy(update={"add_gold": False, "top_k": cross.top_k})
     shown, held = _learned_and_held_out(cross, docs, before, own, applied, loop.seed)
