@@ -299,8 +299,7 @@ def train(
     """
     named, output = output, real_path(output)  # "." has no name that another folder could be called after
     kept, key = output.with_name(f"{output.name}.parts"), _key(pipeline, todo, docs, dev, learned)
-    used = output.exists() and (not output.is_dir() or any(output.iterdir()))
-    if first_process() and used and not is_moving(kept, key=key):
+    if first_process() and _is_used(output) and not is_moving(kept, key=key):
         raise LinnetError(f"{named} exists and is not empty: give a new folder")
     check_teachable(pipeline, todo, docs, dev)
     finished = Finished(kept, key=key)
@@ -331,6 +330,10 @@ def train(
     lines += [f"{task.label}: trained in {finished.seconds[task.folder]:.1f} s" for task in done]
     with finished.publish(output) as folder:
         _save(pipeline, folder, curve, lines)
+
+
+def _is_used(output: Path) -> bool:
+    return output.exists() and (not output.is_dir() or any(output.iterdir()))
 
 
 def _save(pipeline: Pipeline, folder: Path, curve: Curve, lines: Sequence[str]) -> None:
