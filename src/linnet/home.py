@@ -210,10 +210,15 @@ def sweep(path: Path) -> None:
 
 def sweep_folders(path: Path, *, age: float = STALE) -> None:
     """Remove what fillings of the folder `path` that died have left beside it, once it is `age` seconds old."""
-    for part in path.parent.glob(f".{glob.escape(path.name)}.????????.part"):  # as `linnet.text.files` names them
-        with suppress(OSError):
-            if part.is_dir() and not part.is_symlink() and time.time() - part.stat().st_mtime >= age:
-                shutil.rmtree(part)
+    # as `linnet.text.files` names them
+    _remove_folders(path.parent, f".{glob.escape(path.name)}.????????.part", age=age)
+
+
+def _remove_folders(beside: Path, pattern: str, *, age: float) -> None:
+    for left in beside.glob(pattern):
+        with suppress(OSError):  # another process may have been quicker, or owns it
+            if left.is_dir() and not left.is_symlink() and time.time() - left.stat().st_mtime >= age:
+                shutil.rmtree(left)
 
 
 @contextmanager
@@ -222,10 +227,7 @@ def scratch(folder: Path, prefix: str) -> Iterator[Path]:
 
     Those that processes left which died are removed once they are a day old.
     """
-    for left in folder.glob(f"{glob.escape(prefix)}*"):
-        with suppress(OSError):
-            if left.is_dir() and not left.is_symlink() and time.time() - left.stat().st_mtime > STALE:
-                shutil.rmtree(left)
+    _remove_folders(folder, f"{glob.escape(prefix)}*", age=STALE)
     with tempfile.TemporaryDirectory(prefix=prefix, dir=folder) as made:
         yield Path(made)
 
