@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from linnet.annotate.api.access import PREFIX
 from tests.browser.workbench.site import Person, Site
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route
 
 PATIENCE = 15_000  # milliseconds: machines of continuous integration are slow
 SERIOUS = ("serious", "critical")
@@ -19,6 +20,7 @@ PICTURES = "LINNET_SCREENSHOTS"  # the environment variable of the folder that p
 WIDTHS, THEMES = ((1280, 800), (380, 800)), ("light", "dark")
 LOGGED = "Failed to load resource"  # what Chromium itself writes of every answer above 399, expected or not
 FAILED = "status of 5"  # of the server itself, which is never expected
+CAUGHT = f"{PREFIX}/caught"  # an address that only a test answers
 # all that the page has loaded; an event for each of its sixty files would cost more than the page itself
 ASKED = "performance.getEntriesByType('resource').map((one) => one.name)"
 # elements that stick out of the window, and of nothing that scrolls by itself, if the page has to be scrolled sideways
@@ -82,6 +84,15 @@ class Tab:
         name, _, value = person.keys["Cookie"].partition("=")
         self.context.add_cookies([{"name": name, "value": value, "url": self.site.url}])
         return self.open(hash)
+
+    def intercept(self, address: str, answer: Callable[[Route], object]) -> None:
+        """Have a test answer what the page asks for from now on.
+
+        Chromium says that it does so a moment before its pages do: what they ask in between goes to the server unseen.
+        """
+        self.page.route(address, answer)
+        self.page.route(CAUGHT, lambda route: route.fulfill(body="caught"))
+        self.page.wait_for_function("async (address) => (await (await fetch(address)).text()) === 'caught'", arg=CAUGHT)
 
     # --- looking -----------------------------------------------------------------------------------------------------
 

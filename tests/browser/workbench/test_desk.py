@@ -15,16 +15,16 @@ from tests.browser.workbench.tab import Tab
 from tests.browser.workbench.test_document import live, predicted, press, saved, select, show, standing, words, work
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, Route
+    from playwright.sync_api import Route
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 COMMANDS = "**/assignments/*/commands"
 
 
-def answer_commands(page: Page, status: int, type: str, body: str) -> None:
+def answer_commands(tab: Tab, status: int, type: str, body: str) -> None:
     """Have commands answered by somebody between, as proxies do, until nobody does any more (`unroute`)."""
-    page.route(COMMANDS, lambda route: route.fulfill(status=status, content_type=type, body=body))
+    tab.intercept(COMMANDS, lambda route: route.fulfill(status=status, content_type=type, body=body))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def answer_commands(page: Page, status: int, type: str, body: str) -> None:
 )
 def test_what_may_pass_loses_nothing(mine: Tab, me: Person, status: int, type: str, body: str) -> None:
     page, _, assignment = work(me, mine, NOTES[0])
-    answer_commands(page, status, type, body)
+    answer_commands(mine, status, type, body)
     press(page, "a")
     page.get_by_text("1 waiting").wait_for()
     page.unroute(COMMANDS)
@@ -83,7 +83,7 @@ def test_each_decision_that_others_changed_is_asked_about(mine: Tab, me: Person)
 def test_what_was_seen_before_counts_and_not_what_was_read_since(mine: Tab, me: Person) -> None:
     page, project, assignment = work(me, mine, NOTES[0])
     first = me.ask("GET", f"/assignments/{assignment}")["pred"][0]["id"]
-    page.route(COMMANDS, lambda route: route.abort())
+    mine.intercept(COMMANDS, lambda route: route.abort())
     press(page, "r")
     page.get_by_text("1 waiting").wait_for()
     decide(me, assignment, "accept", first)

@@ -30,7 +30,7 @@ def test_a_tab_complains_of_failures_and_of_other_servers(tabs: Callable[..., Ta
     """What all other tests of screens rely on; the page's policy, which would not let it ask, is switched off."""
     tab = tabs(bypass_csp=True)
     page = tab.open()
-    page.route("**/session", lambda route: route.fulfill(status=500))
+    tab.intercept("**/session", lambda route: route.fulfill(status=500))
     with page.expect_console_message():
         page.evaluate(f"fetch('{PREFIX}/session')")
     other = tab.site.url.replace("localhost", "127.0.0.1")

@@ -162,7 +162,7 @@ def test_a_slow_answer_does_not_bring_back_the_project_before(mine: Tab, me: Per
     def hold(route: Route) -> None:
         held.append(route)
 
-    page.route(f"**{PREFIX}/projects/{slow}", hold)
+    mine.intercept(f"**{PREFIX}/projects/{slow}", hold)
     page.evaluate(GO, f"#/p/{slow}")
     page.get_by_text("Opening the project").wait_for()
     page.evaluate(GO, f"#/p/{fast}")
@@ -187,7 +187,7 @@ def test_names_are_asked_for_again_after_a_failure(mine: Tab, me: Person) -> Non
     name = """async (project) => { const {learn, nameOf} = await import('/names.js');
       const kb = (await import('/base.js')).state.project.kb_version, id = 'HP:0001250';
       return [await learn(kb, project, [id]), nameOf(kb, id)]; }"""
-    page.route("**/concepts?*", refuse)
+    mine.intercept("**/concepts?*", refuse)
     assert page.evaluate(name, project) == [False, "HP:0001250"]
     assert page.evaluate(name, project) == [False, "HP:0001250"]
     assert len(asked) == 1  # not again and again

@@ -68,8 +68,9 @@ def invite(page: Page, name: str) -> str:
     return link
 
 
-def make_project(page: Page) -> int:
-    page.route("**/api/v1/kb", lambda route: route.fulfill(json={"names": [KB]}))  # other tests may have made more
+def make_project(tab: Tab) -> int:
+    tab.intercept("**/api/v1/kb", lambda route: route.fulfill(json={"names": [KB]}))  # other tests may have made more
+    page = tab.page
     page.get_by_role("button", name="New project").press("Enter")
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="Make the project").press("Enter")
@@ -113,7 +114,7 @@ def test_from_the_first_link_to_documents_of_two(chromium: Browser, first: Site,
     set_password(page)
     links = [invite(page, name) for name in ("Alice", "Bob")]
     assert tab.faults() == []
-    project = make_project(page)
+    project = make_project(tab)
 
     told = upload(page, files)
     assert f"{GOOD} new" in told
