@@ -14,6 +14,7 @@ from linnet.kb import KnowledgeBase
 from tests.strategies import documents
 
 
+@pytest.mark.slow
 @given(documents())
 def test_nothing_is_lost(doc: Document) -> None:
     line = dumps(doc)

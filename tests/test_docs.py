@@ -24,6 +24,7 @@ PHENOTYPES = [
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
+@pytest.mark.slow
 def test_the_reference_is_what_the_code_says() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "tools" / "generate_docs.py", "--check"], capture_output=True, text=True, check=False
@@ -31,6 +32,7 @@ def test_the_reference_is_what_the_code_says() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_python_of_the_docs_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINNET_HOME", str(tmp_path))
     pages = (ROOT / "README.md", ROOT / "docs" / "python.md")

@@ -116,6 +116,7 @@ def test_memory_that_stays_is_found(
     assert "MB of memory stay behind" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("power", "good"), [(1, True), (2, False)])
 def test_time_beyond_proportion_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, power: int, good: bool, capsys: pytest.CaptureFixture[str]

@@ -228,6 +228,7 @@ def test_signals_that_a_component_declares_are_calibrated_with(kb: KnowledgeBase
     assert json.loads(json.dumps(decide.learned_values()))["signals"].keys() == {"times"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:decide:linnet.errors.LinnetWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_an_interrupted_training_goes_on(kb: KnowledgeBase, tmp_path: Path, name: str) -> None:

@@ -40,6 +40,7 @@ def people(site: Site, root: Person) -> dict[str, Any]:
     return {**made, "outsider": site.person(), "site": root, "ids": ids}
 
 
+@pytest.mark.slow
 def test_each_route_is_in_the_table_and_none_else(site: Site) -> None:
     found = {f"{method} {route.path.removeprefix(PREFIX)}" for method, route in routes_of(site.app)}
     assert found == set(ACCESS)

@@ -27,6 +27,7 @@ def called() -> KnowledgeBase:
     return build(CONCEPTS, kb_folder() / "exported.kb", sources=[{"vocabulary": "test"}])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["jsonl", "pubtator", "brat", "xlsx"])
 def test_documents_of_one_id_are_told_apart(site: Site, root: Person, format: str) -> None:
     project = site.project(root)

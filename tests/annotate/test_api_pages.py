@@ -242,6 +242,7 @@ def test_whoever_opens_a_demo_is_its_user(empty: Store, tmp_path: Path) -> None:
     assert client.post(f"{PREFIX}/projects", json={"name": "theirs"}).status_code == 403
 
 
+@pytest.mark.slow
 def test_a_demo_has_notes_that_are_predicted_and_drawn(
     empty: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,6 +298,7 @@ def test_a_start_that_was_killed_is_made_good(empty: Store, tmp_path: Path, monk
     assert len(client.get(path).json()["assignments"]) == DRAWN
 
 
+@pytest.mark.slow
 def test_elsewhere_the_way_in_is_not_there(empty: Store, tmp_path: Path) -> None:
     make_demo(empty)
     client = visitor(empty, tmp_path, demo=False)

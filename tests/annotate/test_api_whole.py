@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pydantic import TypeAdapter
 
 from linnet.annotate.api.access import ACCESS, PREFIX
@@ -46,6 +47,7 @@ def answers(person: Person, ids: dict[str, Any]) -> str:
     return "\n".join(told)
 
 
+@pytest.mark.slow
 def test_blind_work_is_nowhere_before_both_are_done(site: Site, root: Person) -> None:
     project = site.project(root)
     alice, bob = (site.member(root, project, "annotator", name) for name in ("alice", "bob"))
@@ -82,6 +84,7 @@ def answers_of(person: Person, stream: int) -> str:
     return "".join(person.ask("GET", f"/assignments/{stream}{more}").text for more in ("", "/events"))
 
 
+@pytest.mark.slow
 def test_a_project_from_beginning_to_end(site: Site, root: Person) -> None:
     """Upload, sample, annotate, done, adjudicate, export, import elsewhere: the same decisions are there."""
     project = site.project(root, settings={"annotators": 2})

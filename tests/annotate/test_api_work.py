@@ -229,6 +229,7 @@ def test_samples_are_leased(site: Site, root: Person) -> None:
     assert "random" not in json.dumps([mine, alice.work(first["assignments"][0])])
 
 
+@pytest.mark.slow
 def test_two_read_what_two_should_read(site: Site, root: Person) -> None:
     project = site.project(root, settings={"annotators": 2, "lease_hours": 1e-9})
     alice, bob, carol = (site.member(root, project, "annotator", name) for name in ("alice", "bob", "carol"))
@@ -487,6 +488,7 @@ def test_an_adjudication_begins_with_what_all_say(site: Site, root: Person) -> N
     assert root.ask("GET", f"/projects/{elsewhere}/exports/jsonl").text.splitlines() == [line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["left", "views", "disabled"])
 def test_who_can_work_no_more_holds_up_nobody(site: Site, root: Person, how: str) -> None:
     """A document that somebody began is drawn by another, and can be settled; who comes back is as blind as before."""

@@ -111,6 +111,7 @@ def manifest_of(archive: Path) -> Manifest:
 # --- there and back --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_all_that_was_saved_before_is_there(
     old: tuple[Place, Desk], new_place: Callable[[str], Place], tmp_path: Path
 ) -> None:
@@ -175,6 +176,7 @@ def test_tables_of_an_earlier_version_are_brought_up_to_date(
     store.close()
 
 
+@pytest.mark.slow
 def test_knowledge_bases_by_name_or_with_all_they_hold(
     old: tuple[Place, Desk], new_place: Callable[[str], Place], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,6 +283,7 @@ FORGED = {
 }
 
 
+@pytest.mark.slow
 def test_damaged_and_forged_backups_are_refused(
     old: tuple[Place, Desk], new_place: Callable[[str], Place], tmp_path: Path
 ) -> None:
@@ -297,6 +300,7 @@ def test_damaged_and_forged_backups_are_refused(
     restore(tmp_path / "b.zip", new.data, new.database)  # nothing is left of all this
 
 
+@pytest.mark.slow
 def test_events_that_were_changed_show(
     old: tuple[Place, Desk], new_place: Callable[[str], Place], tmp_path: Path
 ) -> None:
@@ -314,6 +318,7 @@ def test_events_that_were_changed_show(
     assert new.database is None or dumps.is_empty(new.database)
 
 
+@pytest.mark.slow
 def test_rows_that_name_what_is_not_in_it(
     old: tuple[Place, Desk], new_place: Callable[[str], Place], tmp_path: Path
 ) -> None:

@@ -229,6 +229,7 @@ def test_types_that_no_file_has_a_place_for_are_refused(type: str) -> None:
     assert command("create", parts=[FITS], types=["Amino Acid, Peptide, or Protein"]).types
 
 
+@pytest.mark.slow
 def test_spreading_what_was_decided_elsewhere(desk: Desk) -> None:
     desk = Desk.open(desk.store, Document("pain", "pain, no pain; painful pain. (pain) chest pain"), ())
     desk.do("create", "chest", parts=[[36, 46]], concepts=["HP:2"])

@@ -88,6 +88,7 @@ def kill_writers(where: str, times: int, seed: int) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_a_killed_writer_loses_nothing(where: str) -> None:
     kill_writers(where, 5, seed=1)
 
@@ -99,6 +100,7 @@ def test_many_killed_writers_lose_nothing(where: str, seed: int) -> None:
     kill_writers(where, 50 if os.environ.get("LINNET_LOOP") == "full" else 10, seed=10 + seed)
 
 
+@pytest.mark.slow
 def test_many_writers_lose_nothing(store: Store, pool: ThreadPoolExecutor) -> None:
     """Eight writers, two on each of four documents: all are stored, in order, whoever was first."""
     desks = [Desk.open(store) for _ in range(4)]
@@ -123,6 +125,7 @@ def test_many_writers_lose_nothing(store: Store, pool: ThreadPoolExecutor) -> No
     assert [desk.problems() for desk in desks] == [[], [], [], []]
 
 
+@pytest.mark.slow
 def test_two_processes_open_one_folder_at_once(tmp_path: Path) -> None:
     code = "import sys; from linnet.annotate.store import open_store; open_store(sys.argv[1])"
     starters = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]

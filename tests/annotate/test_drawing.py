@@ -97,6 +97,7 @@ def test_a_run_of_few_documents_does_not_speak_for_all(desk: Desk) -> None:
     assert predict(6, "running", model) == used()  # it goes on with what was uploaded since
 
 
+@pytest.mark.slow
 def test_no_times_are_too_long_to_be_summed(desk: Desk) -> None:
     for _ in range(3):
         desk.send(*(command("comment", text="?", ms=LONGEST) for _ in range(400)))
@@ -106,6 +107,7 @@ def test_no_times_are_too_long_to_be_summed(desk: Desk) -> None:
     assert len(draw_documents(desk.store, desk.project, desk.user, 1, strategy="random").assignments) == 1
 
 
+@pytest.mark.slow
 def test_a_long_project_is_not_read_whole_for_each_draw(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Links are counted until there are enough, and only the last documents drawn by chance are judged."""
     monkeypatch.setattr(drawing, "MOST_JUDGED", 3)

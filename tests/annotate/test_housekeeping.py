@@ -99,6 +99,7 @@ def test_exports_that_nobody_can_fetch_are_swept(desk: Desk, tmp_path: Path) -> 
     assert [folder.exists() for folder in folders[:3]] == [False, True, False]
 
 
+@pytest.mark.slow
 def test_an_erased_text_leaves_the_log_when_nobody_reads_any_more(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     with store.write() as db:

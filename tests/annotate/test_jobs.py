@@ -152,6 +152,7 @@ def test_two_workers_never_run_the_same_job(store: Store, project: int) -> None:
 # --- leases ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_lease_that_is_extended_does_not_end(store: Store, project: int) -> None:
     id = ask(store, project)
     with Held(store, get(store), QUICK):
@@ -352,6 +353,7 @@ def test_a_waiting_job_is_cancelled_at_once(store: Store, project: int) -> None:
     assert claim(store, "w", QUICK) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deaf", [False, True])
 def test_a_running_job_is_cancelled_before_a_long_step_ends(
     store: Store, project: int, run: Callable[..., Worker], deaf: bool

@@ -266,6 +266,7 @@ def play(store: Store, examples: int, steps: int) -> None:
     run_state_machine_as_test(machine, settings=options)
 
 
+@pytest.mark.slow
 def test_the_invariants_hold(store: Store) -> None:
     play(store, 4, 12)
 

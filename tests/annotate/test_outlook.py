@@ -53,6 +53,7 @@ def read(person: Person, stream: int, *, wrong: bool) -> None:
     person.command(stream, "done")
 
 
+@pytest.mark.slow
 def test_errors_left_are_those_of_the_difference_estimator(site: Site, root: Person) -> None:
     project = site.project(root)
     ids = uploaded(root, project, 20)

@@ -252,6 +252,7 @@ def test_how_far_off_it_is() -> None:
     assert cold_start([], []) == ColdStart(0, 0, None)
 
 
+@pytest.mark.slow
 def test_few_answers_do_not_look_worse_calibrated_than_they_are() -> None:
     chance = np.random.default_rng(1)
     found = []
@@ -261,6 +262,7 @@ def test_few_answers_do_not_look_worse_calibrated_than_they_are() -> None:
     assert np.mean(found) > 0.9
 
 
+@pytest.mark.slow
 def test_what_errs_together_does_not_count_as_many_answers() -> None:
     """Documents are wholly right or wholly wrong: eighty answers say no more than sixteen."""
     chance = np.random.default_rng(3)
@@ -271,6 +273,7 @@ def test_what_errs_together_does_not_count_as_many_answers() -> None:
     assert np.mean(found) > 0.9
 
 
+@pytest.mark.slow
 def test_answers_of_many_probabilities_do_not_either() -> None:
     chance = np.random.default_rng(2)
     over = dict.fromkeys((0.0, 0.3), 0)

@@ -83,6 +83,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, *steps: Step) -> None:
 # --- training --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_model_is_trained_scored_used_and_predicts(bench: Bench) -> None:
     job = bench.do("train", user=bench.user)
     assert job.state == "succeeded", job.log_tail
@@ -231,6 +232,7 @@ def test_a_model_is_not_used_if_it_is_worse_beyond_the_interval(
     assert row["metrics"]["in_use"]["model"] == old
 
 
+@pytest.mark.slow
 def test_a_model_takes_the_place_of_one_that_its_knowledge_base_has_left(bench: Bench, tmp_path: Path) -> None:
     first = bench.do("train").result["model"]
     release = make_kb(tmp_path / "ills.kb", more=("syndrome",))
@@ -276,6 +278,7 @@ def unbroken(bench: Bench) -> dict[str, str]:
     return weights(bench.data / "models" / done.result["model"])
 
 
+@pytest.mark.slow
 def test_a_killed_training_resumes_with_the_same_weights(bench: Bench) -> None:
     job, found = killed_and_resumed(bench, 5)
     assert job.attempt == 2
@@ -319,6 +322,7 @@ def said(bench: Bench, of: int) -> list[Any]:
         return [tuple(row) for row in db.execute(mine.order_by(prediction.c.document, prediction.c.id))]
 
 
+@pytest.mark.slow
 def test_predictions_survive_a_kill_and_are_not_made_twice(
     bench: Bench, store: Store, where: str, tmp_path: Path, kb: Path
 ) -> None:
@@ -343,6 +347,7 @@ def test_predictions_survive_a_kill_and_are_not_made_twice(
     assert said(other, other.project) == theirs != []
 
 
+@pytest.mark.slow
 def test_new_documents_join_the_run_of_their_model(bench: Bench) -> None:
     trained = bench.do("train", {"use": False})
     model = trained.result["model"]

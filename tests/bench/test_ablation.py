@@ -73,6 +73,7 @@ def test_there_is_a_row_for_each_ingredient(outcomes: list[Outcome]) -> None:
     assert all(set(one.recall) == {20, 64} for one in outcomes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("without", "parts", "changes"),
     [

@@ -87,6 +87,7 @@ def said(doc: Document) -> Said:
     return {(mention.spans, mention.concepts or ()) for mention in doc.mentions or ()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [False, True])
 def test_what_a_reader_does_is_what_is_right(
     source: str,
@@ -115,6 +116,7 @@ def test_what_a_reader_does_is_what_is_right(
     assert bare_right + right_ones == 36
 
 
+@pytest.mark.slow
 def test_a_curve_goes_on_where_it_was(source: str, finding: str, tmp_path: Path) -> None:
     setting = Setting(source, finding, "expected_error", 3, 100)
     whole = list(Simulation(setting, tmp_path / "whole").run())
@@ -174,6 +176,7 @@ def test_readers_overlook_what_nothing_suggests(source: str, finding: str, tmp_p
     assert 0 < found < right
 
 
+@pytest.mark.slow
 def test_the_command(source: str, finding: str, tmp_path: Path, run: Run) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Benchmarks\n", encoding="utf-8")

@@ -23,6 +23,7 @@ def test_without_data_it_says_where_to_look(run: Run, tmp_path: Path, monkeypatc
     assert "no PubMed XML" in run("bench", "dictionary", "--data", tmp_path).err
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_dictionary_over_real_abstracts(run: Run, recipe: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_setaffinity", lambda *_: None, raising=False)
@@ -37,6 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     return build(synthetic(1500), tmp_path_factory.mktemp("bench") / "made.kb")
 
 
+@pytest.mark.slow
 def test_queries_are_what_their_class_says(made: KnowledgeBase) -> None:
     classes = draw(made, 25)
     assert draw(made, 25) == classes
@@ -100,6 +102,7 @@ def test_verdicts() -> None:
     assert Searches("x", 1.0, 50.1, 60.0, None, 1.0).verdict == "slow"
 
 
+@pytest.mark.slow
 def test_kb_builds_and_measures(run: Run, tmp_path: Path) -> None:
     path, figures = tmp_path / "mine.kb", tmp_path / "figures.json"
     options = ("--concepts", 200, "--queries", 2, "--kb", path, "--json", figures, "--edits", 8, "--quiet")
@@ -126,6 +129,7 @@ def test_kb_says_what_is_wrong(run: Run, tmp_path: Path) -> None:
     assert run("bench", "kb", "--concepts", 0).code == 2
 
 
+@pytest.mark.slow
 def test_table_alone(run: Run, made: KnowledgeBase) -> None:
     done = run("bench", "dictionary", "--table-only", "--kb", made.path)
     assert done.code == 0

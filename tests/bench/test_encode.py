@@ -18,6 +18,7 @@ def tiny(tmp_path: Path) -> Path:
     return tiny_bert(tmp_path / "tiny", window=64)
 
 
+@pytest.mark.slow
 def test_an_encoder_of_ones_own(run: Run, tiny: Path) -> None:
     arguments = ("bench", "encode", "--encoder", tiny, "--device", "cpu", "--size", 64, "--repeats", 1, "-q")
     done = run(*arguments, "--json")

@@ -34,6 +34,7 @@ def test_a_knowledge_base_of_ones_own(run: Run, tmp_path: Path) -> None:
     assert "top 5 of 64 mentions" in run(*arguments).out
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_real_names(run: Run, data: Path) -> None:
     done = run("bench", "lexical", "--data", data, "--json", "--queries", 64, "--names", 1000, "-q")

@@ -20,6 +20,7 @@ def rows(run: Run, small: Path, tmp_path: Path, request: pytest.FixtureRequest) 
     return [json.loads(line) for line in done.out.splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [["collective"]], indirect=True)
 def test_collective(rows: list[dict[str, object]]) -> None:
     assert rows[0]["what"] == "collective, given mentions"
@@ -27,6 +28,7 @@ def test_collective(rows: list[dict[str, object]]) -> None:
     assert sum("mentions" in str(row["documents"]) for row in rows) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [["hierarchical"]], indirect=True)
 def test_hierarchical(rows: list[dict[str, object]]) -> None:
     assert [row["what"] for row in rows][:2] == ["tagger alone", "tagger, n-grams"]
@@ -34,6 +36,7 @@ def test_hierarchical(rows: list[dict[str, object]]) -> None:
     assert rows[0]["times"] == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [["generate", "--concepts", "50"]], indirect=True)
 def test_generate(rows: list[dict[str, object]]) -> None:
     assert [(row["names"], row["what"], row["batch"]) for row in rows] == [

@@ -52,6 +52,7 @@ def recipe(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
+@pytest.mark.slow
 def test_what_is_found_with_and_without(run: Run, recipe: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Figures\n")

@@ -15,6 +15,7 @@ TEXT = "{pmid}|t|A case of fever and cough.\n{pmid}|a|Then came an ache.\n{pmid}
 MORE = "{pmid}\t20\t25\tcough\tDisease\tD2\n{pmid}\t40\t44\tache\tDisease\tD3\n\n"
 
 
+@pytest.mark.slow
 def test_packings_beside_one_pair_at_a_time(
     run: Run, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ def recipes(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> list
     return made
 
 
+@pytest.mark.slow
 def test_rerankers_side_by_side(run: Run, recipes: list[Path], tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Figures\n")

@@ -125,6 +125,7 @@ def test_rf2_gives_the_same_concepts_back(made: list[Concept], tmp_path: Path) -
         assert found.replaced_by is not None or found.name == concept.name
 
 
+@pytest.mark.slow
 def test_mesh_gives_the_same_concepts_back(made: list[Concept], tmp_path: Path) -> None:
     xml, table = tmp_path / "desc2020.xml", tmp_path / "replaced.tsv"
     assert write_mesh(made, xml, replaced=table) == SIZE

@@ -83,6 +83,7 @@ def listed(page: Page) -> list[str]:
     return list(found)
 
 
+@pytest.mark.slow
 def test_figures_curves_and_slices_are_drawn(page: Page) -> None:
     assert page.text("h1") == "exact · ngram <b>"
     assert "knowledge base hpo (v1)" in page.text("header p")
@@ -193,6 +194,7 @@ def test_dark_theme_follows_the_system(browser: Browser, path: Path) -> None:
     assert backgrounds(browser, path) == ["rgb(255, 255, 255)", "rgb(20, 23, 27)"]
 
 
+@pytest.mark.slow
 def test_many_errors_keep_the_page_small_and_it_says_so(browser: Browser, tmp_path: Path) -> None:
     many = tuple(wrong(number, "misranked", f"mention {number}") for number in range(ERRORS + 500))
     path = written(tmp_path / "many.html", report("many", 0.5, many))

@@ -376,6 +376,7 @@ def test_the_card_never_leaves_the_window(browser: Browser, path: Path, width: i
     page.close()
 
 
+@pytest.mark.slow
 def test_many_mentions_and_deep_nesting_render(browser: Browser, tmp_path: Path) -> None:
     text = "ataxia of gait " * 14_000  # 210 kB on one line
     many = tuple(linked(i * 21, i * 21 + 20, 5, 0.5) for i in range(9_000))
@@ -394,6 +395,7 @@ def test_many_mentions_and_deep_nesting_render(browser: Browser, tmp_path: Path)
     page.close()
 
 
+@pytest.mark.slow
 def test_a_thousand_documents_keep_the_page_small(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "thousand.html"
     docs = [Document(f"note-{i}", "ataxia " * 40, mentions=(linked(0, 6, 5, 0.5),)) for i in range(1_000)]

@@ -153,6 +153,7 @@ def test_devices_that_cannot_be_asked_are_told(healthy: Path, run: Run, monkeypa
     assert "devices: import of" in diagnose(devices=True)["problems"][-1]
 
 
+@pytest.mark.slow
 def test_completion_works_in_bash(tmp_path: Path) -> None:
     bash = shutil.which("bash")
     program = Path(sys.executable).with_name("linnet")

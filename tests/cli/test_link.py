@@ -339,6 +339,7 @@ def test_a_cold_start_imports_nothing_heavy(recipe: Path) -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_what_is_left(recipe: Path, tmp_path: Path) -> None:
     source = tmp_path / "many.jsonl"
     source.write_text("".join(f'{{"id":"{i}","text":"{"Seizures and cleft palate. " * 200}"}}\n' for i in range(4000)))
@@ -360,6 +361,7 @@ def test_ctrl_c_says_what_is_left(recipe: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(files)
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_ends_quietly(recipe: Path, tmp_path: Path) -> None:
     source = tmp_path / "many.jsonl"
     source.write_text("".join(f'{{"id":"{i}","text":"{"Seizures. " * 500}"}}\n' for i in range(500)))

@@ -38,6 +38,7 @@ def as_gold(mention: Mention) -> Mention:
     return replace(mention, source="gold", probability=None, calibration="")
 
 
+@pytest.mark.slow
 def test_a_folder_of_shards(run: Run, recipe: Path, notes: Path, home: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = ["link", notes, "--pipeline", recipe, "--shard-documents", 15, "-o"]
@@ -63,6 +64,7 @@ def test_a_folder_of_shards(run: Run, recipe: Path, notes: Path, home: Path, tmp
     assert scored.code == 0, scored.err
 
 
+@pytest.mark.slow
 def test_other_choices_are_another_job(run: Run, recipe: Path, notes: Path, home: Path, tmp_path: Path) -> None:
     out = f"{tmp_path}/out/"
     (notes / "gold.jsonl").write_text('{"id":"g","text":"Fits.","mentions":[{"start":0,"end":4,"source":"gold"}]}\n')

@@ -79,6 +79,7 @@ def test_an_error_that_the_same_command_would_meet_again_is_to_be_mended(
     assert "192 documents are finished: fix this, then run the same command to resume" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")  # of what CoNLL has no place for
 @pytest.mark.parametrize(("name", "page"), [*((name, False) for name in OUTPUTS), ("out.jsonl", True), ("out", True)])
 def test_it_goes_on_where_it_was(

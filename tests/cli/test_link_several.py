@@ -62,6 +62,7 @@ def test_mesh_is_diseases_and_drugs_without_everyday_words(run: Run, bases: list
     assert len(mentions(whole.out)) == 3
 
 
+@pytest.mark.slow
 def test_every_output(run: Run, bases: list[str], tmp_path: Path) -> None:
     page, sheet, times = tmp_path / "page.html", tmp_path / "out.csv", tmp_path / "times.csv"
     done = run("link", NOTE, *bases, "-o", sheet, "--html", page, "--metrics", times)

@@ -14,6 +14,7 @@ from tests.letters.letters import read_letters
 from .conftest import Run
 
 
+@pytest.mark.slow
 def test_corrections_take_effect_and_assertion_stays(run: Run, kb: KnowledgeBase, tmp_path: Path) -> None:
     text = "No wobbles today. Short stature of the clinic. Mother had a seizure."
     found = (
@@ -32,6 +33,7 @@ def test_corrections_take_effect_and_assertion_stays(run: Run, kb: KnowledgeBase
     assert {mention.calibration for mention in doc.mentions or ()} == {"joint"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("accepted", "found"), [(0, False), (1, True)])
 def test_what_was_only_rejected_is_not_found(
     run: Run, kb: KnowledgeBase, tmp_path: Path, accepted: int, found: bool

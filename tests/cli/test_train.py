@@ -79,6 +79,7 @@ def test_a_recipe_becomes_a_folder_that_links(run: Run, tmp_path: Path, data: Pa
     assert (again.code, "exists and is not empty" in again.err) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
 def test_annotated_files_of_ones_own_become_a_pipeline(run: Run, tmp_path: Path, small: KnowledgeBase) -> None:
     docs = []
@@ -273,6 +274,7 @@ for command in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_files_of_ones_own_become_a_pipeline_without_torch(run: Run, tmp_path: Path, small: KnowledgeBase) -> None:
     docs = []
     for number in range(60):

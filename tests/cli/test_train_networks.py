@@ -68,6 +68,7 @@ def taking(small: Path, by: str, *, name: str = "other", part: str = "dense") ->
     return path
 
 
+@pytest.mark.slow
 def test_what_one_recipe_has_learned_another_takes(run: Run, small: Path, tmp_path: Path) -> None:
     other, out = taking(small, str(small)), tmp_path / "out"
     for turn in range(2):
@@ -136,6 +137,7 @@ def test_what_learns_from_dev_documents_needs_no_folds(
     assert done.code == 0, done.err
 
 
+@pytest.mark.slow
 def test_what_the_loop_is_told_can_be_chosen(small: Path) -> None:
     pytest.importorskip("optuna")
     text = small.read_text().replace("epochs = 1", "epochs = 1\npatience = 2\nclip = 0\nlr = 1e-4")
@@ -249,6 +251,7 @@ def test_a_pipeline_taught_by_some_names_is_loaded(run: Run, alone: list[str], t
     assert "tagger.names: was trained with {'short_forms': ('clinical',)}, not with {}" in done.err
 
 
+@pytest.mark.slow
 def test_texts_that_one_of_several_parts_learns_from_are_used(
     run: Run, alone: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,6 +35,7 @@ def test_a_folder_without_a_workbench_is_not_made_one(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "options"), [(signal.SIGTERM, []), (signal.SIGINT, []), (signal.SIGINT, ["--beside"])]
 )

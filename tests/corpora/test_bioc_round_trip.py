@@ -7,6 +7,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests import strategies
@@ -111,6 +112,7 @@ CAREFUL = settings(
 )
 
 
+@pytest.mark.slow
 @CAREFUL
 @given(docs=st.lists(documents(), max_size=2))
 def test_nothing_is_lost_in_xml(tmp_path: Path, docs: list[Document]) -> None:
@@ -121,6 +123,7 @@ def test_nothing_is_lost_in_xml(tmp_path: Path, docs: list[Document]) -> None:
     assert list(bioc_xml.read(path)) == docs
 
 
+@pytest.mark.slow
 @CAREFUL
 @given(docs=st.lists(documents(st.text(min_size=1, max_size=20)), max_size=2))
 def test_nothing_is_lost_in_json(tmp_path: Path, docs: list[Document]) -> None:

@@ -263,6 +263,7 @@ def documents(draw: st.DrawFn) -> Document:
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # it waits for the disk
 @given(doc=documents())
 def test_nothing_is_lost(tmp_path_factory: pytest.TempPathFactory, doc: Document) -> None:

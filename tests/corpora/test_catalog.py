@@ -208,6 +208,7 @@ def test_nlm_chem_has_its_passages(data: Path) -> None:
     assert len({doc.id for doc in docs}) == 25
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_every_id_of_the_linked_corpora_is_a_curie(data: Path) -> None:
     expected = {"bc5cdr": {"MESH"}, "ncbi_disease": {"MESH", "OMIM"}, "nlm_chem": {"MESH"}, "species": {"NCBITaxon"}}
@@ -220,6 +221,7 @@ def test_every_id_of_the_linked_corpora_is_a_curie(data: Path) -> None:
         assert found == prefixes, name
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize("name", [name for name in CORPORA if CORPORA[name].counts])
 def test_written_and_read_again_they_are_the_same(data: Path, tmp_path: Path, name: str) -> None:

@@ -82,6 +82,7 @@ def same_but(doc: Document, again: Document, gone: Counter[str]) -> None:
     assert missing.total() == gone["sentence spans"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 @settings(deadline=None)  # it waits for the disk
 @given(docs=st.lists(documents(), min_size=1, max_size=2))

@@ -106,6 +106,7 @@ def test_names_are_known_without_being_asked_for(link: linnet.Pipeline) -> None:
     assert names(pickle.loads(pickle.dumps(docs))) == NAMES
 
 
+@pytest.mark.slow
 def test_names_of_closed_knowledge_bases_are_not_known(tmp_path: Path) -> None:
     kb = build([Concept("X:1", (Name("Fits"),))], tmp_path / "x.kb")
     version = kb.version

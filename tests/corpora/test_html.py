@@ -228,6 +228,7 @@ class Chain:
         return Concept(f"L:{row - self.levels}", parents=(f"C:{row - self.levels}",))
 
 
+@pytest.mark.slow
 def test_time_grows_with_the_levels_not_with_their_square() -> None:
     def work(levels: int) -> None:
         last = range(levels - 100, levels)

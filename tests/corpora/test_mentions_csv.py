@@ -61,6 +61,7 @@ def documents(draw: st.DrawFn) -> list[Document]:
     return docs
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # it waits for the disk
 @given(documents())
 def test_nothing_of_a_mention_is_lost(tmp_path_factory: pytest.TempPathFactory, docs: list[Document]) -> None:

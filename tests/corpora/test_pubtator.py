@@ -414,12 +414,14 @@ def held(draw: st.DrawFn, id: str) -> Document:
     )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(held("1"), held("𝒳 2"))
 def test_what_it_can_hold_survives(reading: Read, first: Document, second: Document) -> None:
     assert reading(written([first, second])) == [first, second]
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(held("1"), held("2"))
 def test_by_passage_nothing_within_a_passage_is_lost(reading: Read, first: Document, second: Document) -> None:
@@ -440,6 +442,7 @@ def test_a_letter_between_passages_is_not_lost(reading: Read, text: str) -> None
     assert back.text == doc.text
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.text(CHARACTERS, min_size=1, max_size=8), documents())
 def test_whatever_is_written_can_be_read(reading: Read, id: str, doc: Document) -> None:

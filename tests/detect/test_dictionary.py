@@ -467,6 +467,7 @@ def test_long_texts_are_read_in_pieces(names: KnowledgeBase, monkeypatch: pytest
     assert Dictionary(kb=names).detect([Document.of("x" * 1000)]) == [[]]
 
 
+@pytest.mark.slow
 def test_a_sentence_of_ten_thousand_words(names: KnowledgeBase) -> None:
     text = "short and stature of cancer or " * 2500
     assert len(Dictionary(kb=names).detect([Document.of(text)])[0]) > 2000

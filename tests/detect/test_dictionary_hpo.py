@@ -74,6 +74,7 @@ def scores(kb: KnowledgeBase, docs: Sequence[Document], **options: object) -> tu
     return float(document), float(span)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("release", "overlaps", "document", "span"),

@@ -135,6 +135,7 @@ def test_the_table_is_well_formed() -> None:
     assert all(form == form.strip() and form for form in forms)
 
 
+@pytest.mark.slow
 def test_german_names_of_findings_in_children(tmp_path: Path) -> None:
     names = {
         "Rot-Grün-Blindheit": "Red-green dyschromatopsia",

@@ -166,6 +166,7 @@ def test_the_table_of_everyday_names_is_well_formed() -> None:
     assert {tuple(kind) for _, _, *kind in lines} == {(), ("adjective",), ("exact",)}
 
 
+@pytest.mark.slow
 def test_a_long_form_may_be_the_word_that_makes_the_vocabulary_longer(kb: KnowledgeBase) -> None:
     pipeline = Pipeline(Sentences(), Abbreviations(), Dictionary(kb=kb, informal=True))
     words = ("".join(chr(ord("a") + int(digit)) for digit in str(number)) for number in range(5_000))
@@ -199,6 +200,7 @@ def test_a_temperature_is_no_fever(tmp_path: Path) -> None:
     assert find(kb, "Temps at home.", informal=True) == [("Temps", "X:1")]
 
 
+@pytest.mark.slow
 def test_everyday_names_mean_what_they_say(tmp_path: Path) -> None:
     names = ["Myopia", "Hypermetropia", "Motor delay", "Poor motor coordination", "Otitis externa", "Acidemia"]
     names += ["Organic aciduria", "Edema", "Hydrops fetalis", "Cutaneous photosensitivity"]

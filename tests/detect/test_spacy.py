@@ -35,6 +35,7 @@ def found(detector: Spacy, text: str = TEXT) -> set[tuple[str, tuple[str, ...]]]
     return {(text[m.start : m.end], m.types) for m in mentions}
 
 
+@pytest.mark.slow
 @needs_spacy
 def test_entities_and_spans(pipeline: Path) -> None:
     detector = Spacy(model=str(pipeline))
@@ -82,6 +83,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
         Spacy(model="en_core_sci_sm").detect([Document.of(TEXT)])
 
 
+@pytest.mark.slow
 @needs_spacy
 def test_a_saved_detector_needs_its_pipeline_no_more(pipeline: Path, tmp_path: Path) -> None:
     Spacy(model=str(pipeline)).save(tmp_path / "saved")

@@ -104,6 +104,7 @@ def test_ten_documents_are_learned_by_heart(bert: str, kb: KnowledgeBase, option
     assert found(fitted(bert, kb, docs, **options), docs) == gold(docs)
 
 
+@pytest.mark.slow
 def test_shuffled_mentions_teach_nothing_that_holds_elsewhere(bert: str, kb: KnowledgeBase) -> None:
     docs, others = notes(30), notes(seed=1)
     rng = random.Random(3)
@@ -122,6 +123,7 @@ def test_shuffled_mentions_teach_nothing_that_holds_elsewhere(bert: str, kb: Kno
     assert shares[1] < 0.35 * total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"dictionary": True}, {"lstm": 8, "decoding": "crf"}])
 def test_one_and_eight_documents_at_a_time_agree(bert: str, kb: KnowledgeBase, options: dict[str, Any]) -> None:
     tagger = fitted(bert, kb, notes(), **options)
@@ -133,6 +135,7 @@ def test_one_and_eight_documents_at_a_time_agree(bert: str, kb: KnowledgeBase, o
             assert one.signals["detect"] == pytest.approx(other.signals["detect"], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_dictionary_finds_what_no_document_taught(bert: str, kb: KnowledgeBase) -> None:
     docs = [doc for doc in notes(80, words=5) if "zinc" not in doc.text and "gout" not in doc.text]
     new = Document("new", "then the patient took zinc and had gout")
@@ -140,6 +143,7 @@ def test_a_dictionary_finds_what_no_document_taught(bert: str, kb: KnowledgeBase
     assert found(tagger, [new]) == [{(Span(22, 26), ("Drug",)), (Span(35, 39), ("Disease",))}]
 
 
+@pytest.mark.slow
 def test_what_is_reviewed_in_part_is_learned_in_part(bert: str, kb: KnowledgeBase) -> None:
     docs = notes(20)
     half = [replace(doc, reviewed=(Span(0, len(doc.text) // 2),)) for doc in docs]
@@ -178,6 +182,7 @@ def test_probabilities_are_shares_of_all_labellings(bert: str, kb: KnowledgeBase
     assert chunks
 
 
+@pytest.mark.slow
 def test_probabilities_are_calibrated_on_dev(bert: str, kb: KnowledgeBase) -> None:
     tagger = fitted(bert, kb, notes(4), notes(300, seed=9), epochs=4)
     assert tagger.curve != (1.0, 0.0)
@@ -233,6 +238,7 @@ def test_windows_agree_with_the_whole_text_that_fits(bert: str, kb: KnowledgeBas
     assert same >= 0.95 * total
 
 
+@pytest.mark.slow
 def test_training_in_windows_cuts_no_mention(bert: str, kb: KnowledgeBase) -> None:
     docs = notes(6, words=60)
     tagger = fitted(bert, kb, docs, window=24, decoding="crf", epochs=25)
@@ -254,6 +260,7 @@ def test_scores_are_those_of_one_window_alone(bert: str, kb: KnowledgeBase) -> N
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["\x00\x01 the patient had gout \x02", "\x00", "\x00 \x01", ""])
 def test_signs_that_no_word_piece_stands_for_are_no_mentions(bert: str, kb: KnowledgeBase, text: str) -> None:
     docs = [*notes(), Document("odd", text), Document("odder", "\x00")]

@@ -49,6 +49,7 @@ json.dump([[[m.start, m.end, m.types, m.signals["detect"]] for m in doc.mentions
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -69,6 +70,7 @@ def test_scores_are_those_of_the_network(bert: str, kb: KnowledgeBase, options: 
     assert graphs[0].parameters * len(graphs) == tagger.parameters
 
 
+@pytest.mark.slow
 def test_trained_saved_moved_and_run_without_torch(
     bert: str, kb: KnowledgeBase, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

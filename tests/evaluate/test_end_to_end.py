@@ -448,6 +448,7 @@ def slow(pair: tuple[Document, Document]) -> dict[str, tuple[float, float, float
     return found
 
 
+@pytest.mark.slow
 @given(comparisons())
 def test_slow_definitions(pairs: list[tuple[Document, Document]]) -> None:
     fast = all_of(pairs)
@@ -467,6 +468,7 @@ def test_slow_definitions(pairs: list[tuple[Document, Document]]) -> None:
             assert fast[f"{name}.macro-{figure}"].value == pytest.approx(mean), name
 
 
+@pytest.mark.slow
 @given(comparisons(), st.randoms(use_true_random=False))
 def test_order_does_not_matter(pairs: list[tuple[Document, Document]], rng: random.Random) -> None:
     def shuffled(document: Document) -> Document:
@@ -476,6 +478,7 @@ def test_order_does_not_matter(pairs: list[tuple[Document, Document]], rng: rand
     assert values(mixed) == pytest.approx(values(pairs))
 
 
+@pytest.mark.slow
 @given(comparisons())
 def test_perfect_is_one(pairs: list[tuple[Document, Document]]) -> None:
     def perfect(gold: Document) -> Document:
@@ -490,6 +493,7 @@ def test_perfect_is_one(pairs: list[tuple[Document, Document]]) -> None:
     assert {name for name, value in found.items() if value != 1 and not name.startswith("hunflair2.")} == set()
 
 
+@pytest.mark.slow
 @given(comparisons())
 def test_silence_is_zero(pairs: list[tuple[Document, Document]]) -> None:
     found = all_of([(gold, replace(gold, mentions=())) for gold, _ in pairs])
@@ -498,6 +502,7 @@ def test_silence_is_zero(pairs: list[tuple[Document, Document]]) -> None:
             assert measure.value == 0, name
 
 
+@pytest.mark.slow
 @given(comparisons())
 def test_token_labels(pairs: list[tuple[Document, Document]]) -> None:
     def labels(document: Document) -> dict[str, list[tuple[str, str]]]:

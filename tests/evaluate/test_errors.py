@@ -104,6 +104,7 @@ def test_what_is_no_error() -> None:
     assert kinds([], []) == []
 
 
+@pytest.mark.slow
 @given(st.lists(broken(), max_size=5, unique_by=HULL), st.lists(broken(), max_size=5, unique_by=HULL))
 def test_missed_and_boundary_are_what_recognition_lacks(theirs: list[Mention], ours: list[Mention]) -> None:
     report = evaluate([Document("d", TEXT, mentions=tuple(theirs))], [Document("d", TEXT, mentions=tuple(ours))])
@@ -196,6 +197,7 @@ MENTIONS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(MENTIONS, MENTIONS, st.integers(0, 99))
 def test_every_wrong_mention_is_one_error_in_any_order(theirs: list[Any], ours: list[Any], seed: int) -> None:
     want, have = [gold(*one) for one in theirs], [said(*one) for one in ours]

@@ -653,6 +653,7 @@ class Full(Forgetful):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("there", [False, True])
 def test_a_full_disk_leaves_no_half_of_a_pipeline(
     kb: KnowledgeBase, docs: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool

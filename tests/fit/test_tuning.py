@@ -91,6 +91,7 @@ def make(tmp_path: Path, kb: KnowledgeBase) -> Any:
     return made
 
 
+@pytest.mark.slow
 def test_the_best_is_found_and_what_was_tried_is_known(make: Any, tmp_path: Path) -> None:
     search = make()
     trials = list(tune(search, tmp_path / "out", trials=10))
@@ -128,6 +129,7 @@ def test_the_best_recipe_finds_what_lies_beside_the_first(make: Any, tmp_path: P
         assert len(opened) == 1
 
 
+@pytest.mark.slow
 def test_it_goes_on_as_if_nothing_had_happened(make: Any, tmp_path: Path) -> None:
     search = make('"knob.level" = {low = 0.5, high = 9.5}\n"knob.sizes" = [[1, 2], [2, 3]]')
     whole = [(t.values, t.score) for t in tune(search, tmp_path / "whole", trials=12, seed=5)]
@@ -143,6 +145,7 @@ def test_it_goes_on_as_if_nothing_had_happened(make: Any, tmp_path: Path) -> Non
     assert other != whole[:3]
 
 
+@pytest.mark.slow
 def test_an_interrupted_trial_is_made_again(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     search = make('"knob.level" = {low = 0.5, high = 9.5}')
     whole = [t.values for t in tune(search, tmp_path / "whole", trials=6)]
@@ -248,6 +251,7 @@ def test_best_is_the_first_of_the_highest(scores: list[float | None]) -> None:
         assert best(trials).number == scores.index(top) + 1
 
 
+@pytest.mark.slow
 def test_ranges_keep_their_bounds_and_steps(make: Any, tmp_path: Path) -> None:
     search = make('"knob.level" = {low = 1, high = 9, step = 3}')
     levels = [t.values["knob.level"] for t in tune(search, tmp_path / "a", trials=6)]

@@ -184,6 +184,7 @@ def test_shuffled_concepts_are_not_learned_for_other_documents(kb: KnowledgeBase
     assert share_right(part, docs) < 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["gold", "spans", "bio"])
 def test_batches_and_orders_change_nothing(mode: Any, kb: KnowledgeBase, encoder: str) -> None:
     docs = documents(8)
@@ -195,6 +196,7 @@ def test_batches_and_orders_change_nothing(mode: Any, kb: KnowledgeBase, encoder
     assert answers(ask(asked[::-1]))[::-1] == together
 
 
+@pytest.mark.slow
 def test_published_settings_learn_too(kb: KnowledgeBase, encoder: str) -> None:
     docs = documents()
     told = {"similarity": "dot", "temperature": 1.0, "positive": "preferred", "mined": 5, "random": 5, "lr": 1e-3}

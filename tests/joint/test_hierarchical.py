@@ -107,11 +107,13 @@ def test_ten_documents_are_learned_by_heart(variant: Any, rows: Any, kb: Knowled
     assert f1(part, docs) > 0.85  # of spans, types and concepts; the best weights are those that link best
 
 
+@pytest.mark.slow
 def test_shuffled_concepts_are_not_learned_for_other_documents(kb: KnowledgeBase, encoder: str) -> None:
     part = fitted(small(kb, encoder, rows="plain"), documents(shuffle=True))
     assert f1(part, documents(24)) < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["pt_hierarchical", "pe_single"])
 def test_batches_and_orders_change_nothing(variant: Any, kb: KnowledgeBase, encoder: str) -> None:
     part = fitted(small(kb, encoder, variant=variant, context="sentences"), documents(), epochs=10)
@@ -205,6 +207,7 @@ def test_recognition_and_typing_do_not_tune_the_reader(kb: KnowledgeBase, encode
     assert reader.grad is not None and reader.grad.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "met"), [("tied", True), ("names", True), ("plain", False)])
 def test_concepts_that_were_added_are_linked_where_rows_are_of_names(
     rows: Any, met: bool, kb: KnowledgeBase, encoder: str, tmp_path: Path

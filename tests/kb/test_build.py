@@ -33,6 +33,7 @@ def named(id: str, *parents: str, origin: str = "") -> Concept:
     return Concept(id, (Name(f"name of {id}"),), parents=parents, origin=origin)
 
 
+@pytest.mark.slow
 def test_time_grows_with_the_retired_ids_not_with_their_square(tmp_path: Path) -> None:
     def work(many: int) -> None:
         old = [Concept(f"O:{i}", replaced_by=f"O:{i + 1}" if i < many - 1 else "X:1") for i in range(many)[::-1]]
@@ -87,6 +88,7 @@ def shares(kb: KnowledgeBase) -> Iterator[int]:
         first += len(concept.names)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(stream=concepts())
 def test_any_concepts_come_back(stream: list[Concept], tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -950,6 +950,7 @@ def test_a_killed_edit_of_a_file_that_a_link_leads_to(
     check(left)
 
 
+@pytest.mark.slow
 def test_a_killed_edit_in_a_read_only_folder(shared: Path) -> None:
     version = KnowledgeBase.open(shared).version
     kill(shared, cache=0)

@@ -520,6 +520,7 @@ def test_closing_is_no_end(kb: KnowledgeBase, tmp_path: Path) -> None:
 # --- threads and processes -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_threads_share_it(kb: KnowledgeBase, tmp_path: Path, pool: ThreadPoolExecutor) -> None:
     opened = KnowledgeBase.open(copy(kb, tmp_path))
 

@@ -31,6 +31,7 @@ def test_mentions_stand_where_they_say(part: Half) -> None:
         assert max(twice.values()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*more than one replaced_by:linnet.errors.LinnetWarning")
 def test_concepts_are_those_of_the_hpo() -> None:
     live = {concept.id for concept in read_hpo() if concept.replaced_by is None}

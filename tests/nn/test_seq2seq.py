@@ -221,6 +221,7 @@ def test_a_pair_of_others_keeps_the_vocabulary_of_its_decoder(tmp_path: Path) ->
             assert torch.allclose(found, wanted, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decoder", ["roberta", "bert of another size"])
 def test_pairs_of_other_kinds_are_decoded_by_their_own_code(decoder: str, tmp_path: Path) -> None:
     kind, size = ("roberta", 32) if decoder == "roberta" else ("bert", 16)

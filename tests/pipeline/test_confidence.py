@@ -161,6 +161,7 @@ def pipeline(name: str, kb: KnowledgeBase) -> Pipeline:
     return Gold() >> Ngram(kb=kb, k=16)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
 def test_frequencies_hold_on_the_other_half_of_bc5cdr_dev(both: KnowledgeBase, data: Path) -> None:

@@ -42,6 +42,7 @@ def rows(docs: Sequence[Document]) -> list[tuple[str, str, tuple[str, ...] | Non
     return [(doc.surface(m), m.terminology, m.concepts) for doc in docs for m in doc.mentions or ()]
 
 
+@pytest.mark.slow
 def test_each_finds_what_it_finds_alone(kb: KnowledgeBase, drugs: KnowledgeBase) -> None:
     alone = {one.info["name"]: linker(one)(TEXT)[0] for one in (kb, drugs)}
     [doc] = several(linker(kb), linker(drugs))(TEXT)

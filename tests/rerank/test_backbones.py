@@ -137,6 +137,7 @@ def test_where_candidates_cannot_be_isolated(kb: KnowledgeBase, encoders: Path, 
 # --- global attention ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_longformer_is_not_run_by_onnx(
     kb: KnowledgeBase, encoders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

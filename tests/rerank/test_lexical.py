@@ -291,6 +291,7 @@ def test_weights_that_are_no_numbers(mesh: KnowledgeBase, ranker: Lexical, tmp_p
         Lexical.load(tmp_path / "a", kb=mesh)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_ncbi_disease_without_aliases_in_the_index(data: Path, tmp_path: Path) -> None:
     from linnet.vocabularies import read_vocabulary

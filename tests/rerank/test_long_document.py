@@ -62,6 +62,7 @@ def long(kb: KnowledgeBase) -> Document:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packing", ["multi", "passage", "document"])
 @pytest.mark.parametrize("isolated", [False, True])
 def test_a_long_document_is_read_some_at_a_time(

@@ -260,6 +260,7 @@ def test_ten_documents_are_learned_by_heart(part: Generate, target: str) -> None
     assert first(taught(part, docs, target=target), docs) == [i % 6 for i in range(12)]
 
 
+@pytest.mark.slow
 def test_answers_that_contradict_each_other_cannot_be_learned(part: Generate) -> None:
     docs = notes(24, shift=1)
     wanted = [(i + i // 6) % 6 for i in range(24)]
@@ -267,6 +268,7 @@ def test_answers_that_contradict_each_other_cannot_be_learned(part: Generate) ->
     assert sum(one == other for one, other in zip(found, wanted, strict=True)) <= 12
 
 
+@pytest.mark.slow
 def test_names_alone_teach_names(part: Generate) -> None:
     taught(part, [], stage="pretrain", lr=3e-3, epochs=100)
     from_kb = FromKb(part.kb)
@@ -283,6 +285,7 @@ def test_fine_tuning_goes_on_from_pre_training(part: Generate) -> None:
     assert part.begun.fingerprint() == begun != part.network.fingerprint()
 
 
+@pytest.mark.slow
 def test_preferences_make_wrong_names_less_probable(part: Generate) -> None:
     docs = notes(12)
     part.begun = part.network

@@ -44,6 +44,7 @@ def searched(index: NgramIndex, text: str, k: int, mask: Mask | None = None) -> 
     return list(zip(*(column.tolist() for column in index.search(text, k, mask)), strict=True))
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(
     texts=st.lists(TEXTS, min_size=1, max_size=60),

@@ -126,6 +126,7 @@ def test_pairs_of_relatives_come_along(family: KnowledgeBase, bert: str) -> None
     assert training.collate(list(made)).rows.tolist()[:3] == training.rows[made[0, :, 0]].tolist()
 
 
+@pytest.mark.slow
 def test_a_parent_is_nearer_than_a_stranger(family: KnowledgeBase, bert: str) -> None:
     def nearness(kinship: float) -> tuple[float, float]:
         vectors = aligned(Dense(kb=family, encoder=bert, **PLAIN), epochs=ENOUGH // 2, kinship=kinship).encode_names(
@@ -167,6 +168,7 @@ def test_weights_of_two_bytes_are_kept_so_and_another_component_begins_with_them
 # --- what is learned -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_synonyms_become_neighbours_and_shuffled_ones_do_not(dense: Dense, bert: str, tmp_path: Path) -> None:
     assert synonyms_found(dense) <= 0.5
     assert synonyms_found(aligned(dense, epochs=ENOUGH)) >= 0.95
@@ -175,6 +177,7 @@ def test_synonyms_become_neighbours_and_shuffled_ones_do_not(dense: Dense, bert:
     assert synonyms_found(aligned(Dense(kb=shuffled, encoder=bert, **PLAIN), epochs=ENOUGH)) <= 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{"encode_batch": 8}, {"pairs": 2, "epochs": 100}, {"accumulate": 2, "margin": 2.0}]
 )

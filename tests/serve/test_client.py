@@ -154,6 +154,7 @@ def test_https_where_there_is_none(port: int) -> None:
         Remote(f"https://127.0.0.1:{port}", patience=0.1).service.ask("GET", "/health")
 
 
+@pytest.mark.slow
 def test_it_comes_again_when_it_is_told_to(local: Pipeline, kb: KnowledgeBase) -> None:
     gate = threading.Event()
     scripted = Scripted(local, lambda text: wait(gate))
@@ -181,6 +182,7 @@ def test_a_server_that_starts_again_loses_nothing(local: Pipeline, kb: Knowledge
             assert asked.result() == local("A cold.")
 
 
+@pytest.mark.slow
 def test_what_was_accepted_is_answered_when_the_server_stops(local: Pipeline, kb: KnowledgeBase) -> None:
     scripted = Scripted(local, lambda text: time.sleep(0.3))
     with ThreadPoolExecutor(4) as pool:
@@ -210,6 +212,7 @@ def test_a_client_that_is_stuck_or_gone_stops_nobody(local: Pipeline, caplog: py
     assert caplog.text == ""
 
 
+@pytest.mark.slow
 def test_nothing_is_linked_for_a_client_that_has_gone(local: Pipeline) -> None:
     gate = threading.Event()
     scripted = Scripted(local, lambda text: wait(gate) if text == "first" else None)

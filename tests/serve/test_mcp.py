@@ -49,6 +49,7 @@ def talk(recipe: Path, conversation: Callable[[Client], Awaitable[None]]) -> Non
     anyio.run(meet)
 
 
+@pytest.mark.slow
 def test_a_client_finds_links_and_looks_up(recipe: Path) -> None:
     async def conversation(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}

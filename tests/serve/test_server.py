@@ -98,6 +98,7 @@ def test_who_takes_nothing_of_an_answer_is_cut(port: int) -> None:
         assert rest(client) < SIZE
 
 
+@pytest.mark.slow
 def test_who_takes_an_answer_slowly_gets_all_of_it(port: int) -> None:
     with connected(port) as client:
         client.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")

@@ -234,6 +234,7 @@ def test_wrong_values_are_named(kb: KnowledgeBase) -> None:
         made(kb, pipeline="dictionray")(TEXT)
 
 
+@pytest.mark.slow
 def test_displacy_shows_links(kb: KnowledgeBase) -> None:
     doc = made(kb)(TEXT)
     options = {"kb_url_template": "https://bioregistry.io/{}", "spans_key": "linnet"}

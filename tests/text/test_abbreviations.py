@@ -212,6 +212,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_text_ends(text: str) -> None:
     find_abbreviations(text, [Span(0, len(text))])  # under a second; quadratic time would be hours

@@ -237,6 +237,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_text_ends(text: str) -> None:
     split_sentences(text)  # under a second; quadratic time would be hours

@@ -79,6 +79,7 @@ def test_of_two_names_one_is_said_twice_and_a_single_one_is_all_three(kb: Knowle
             assert one.mention.text == one.target == "gout"
 
 
+@pytest.mark.slow
 def test_the_share_of_definitions_is_kept_to(kb: KnowledgeBase) -> None:
     for share in (0.0, 0.5, 1.0):
         made = [

@@ -235,6 +235,7 @@ def test_no_sources(tmp_path: Path) -> None:
         build_from([], tmp_path / "a.kb")
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_knowledge_base_of_the_benchmarks(data: Path, tmp_path: Path) -> None:
     tables = [

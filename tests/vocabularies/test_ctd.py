@@ -201,6 +201,7 @@ def covered(kb: KnowledgeBase, mentions: list[list[str]]) -> float:
     return sum(bool(ids) and all(known(id) for id in ids) for ids in mentions) / len(mentions)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_real_file(data: Path, tmp_path: Path) -> None:
     kb = build_from([Source("ctd", data / FILE)], tmp_path / "ctd.kb")
@@ -211,6 +212,7 @@ def test_real_file(data: Path, tmp_path: Path) -> None:
     assert covered(kb, [ids for ids in gold(dev, "Disease") if ids]) == 1.0  # of those with an id
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
 def test_bc5cdr_is_covered_by_mesh_and_ctd_joined(data: Path, tmp_path: Path) -> None:

@@ -145,6 +145,7 @@ def test_against_a_slow_reference(make: Make, seed: int) -> None:
     assert [change.id for change in changes] == sorted(change.id for change in changes)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
 def test_an_upgrade_of_the_hpo(data: Path, tmp_path: Path) -> None:

@@ -317,6 +317,7 @@ def test_a_mirror_that_is_no_address(mirror: Server, monkeypatch: pytest.MonkeyP
         download("doid")
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
 def test_real_files_are_what_they_are_taken_for(data: Path, mirror: Server, tmp_path: Path) -> None:

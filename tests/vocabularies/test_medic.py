@@ -92,6 +92,7 @@ def gold(path: Path) -> list[list[str]]:
     return [[f"MESH:{id}" if id[0] in "CD" else f"OMIM:{id.removeprefix('OMIM:')}" for id in ids] for ids in mentions]
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_real_file(data: Path, tmp_path: Path) -> None:
     path = data / "kb/medic_2012-07-06_biosyn.txt.gz"

@@ -98,6 +98,7 @@ def quiet() -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.usefixtures("quiet")
 def test_real_tables(data: Path, tmp_path: Path) -> None:
@@ -115,6 +116,7 @@ def test_real_tables(data: Path, tmp_path: Path) -> None:
     assert (len(found), found.info["names"]) == (29_351, "153252")
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.usefixtures("quiet")
 @pytest.mark.parametrize(("name", "count"), [("doid_2015-05_HumanDO", 6_574), ("hp_2017-03", 11_673)])

