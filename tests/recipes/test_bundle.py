@@ -221,9 +221,7 @@ def test_equal_files_give_an_equal_archive(both: Path, tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_two_may_pack_the_same_archive_at_once(
-    signs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_may_pack_the_same_archive_at_once(signs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive, own, beside = tmp_path / "signs.tar.gz", packing._entry, tmp_path / "signs.tar.gz.part"
     beside.write_text("somebody's own")
 
