@@ -220,6 +220,26 @@ def test_what_is_no_longer_there_is_named(path: Path) -> None:
     assert (back.learned.keys, len(back.without(["d"]).rebound(back.kb).learned)) == (ngram.learned.keys, 0)
 
 
+@pytest.mark.parametrize("successor", ["", "C:5"])
+def test_what_is_loaded_while_a_concept_is_retired_is_back_when_it_lives_again(
+    path: Path, tmp_path: Path, successor: str
+) -> None:
+    kb = KnowledgeBase.open(path)
+    concept = kb["C:3"]
+    learned = Aliases.counted({("d", ("odd pain", kb.row("C:3"))): 2, ("d", ("odd skin", kb.row("C:4"))): 1})
+    learned.save(tmp_path / "aliases.jsonl", kb)
+    with KnowledgeBase.edit(path) as edit:
+        edit.retire("C:3", successor)
+    retired = KnowledgeBase.open(path)
+    loaded = Aliases.load(tmp_path / "aliases.jsonl", retired)
+    assert [retired.id(row) for _, row in loaded.keys] == [*([successor] if successor else []), "C:4"]
+    assert loaded.keys == learned.rebound(retired).keys
+    with KnowledgeBase.edit(path) as edit:
+        edit.add(concept)
+    again = loaded.rebound(KnowledgeBase.open(path))
+    assert (again.keys, again.counts) == (learned.keys, learned.counts)
+
+
 def test_parts_without_a_knowledge_base_stay(kb: KnowledgeBase) -> None:
     gold = Gold()
     assert gold.rebound(kb) is gold

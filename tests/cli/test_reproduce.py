@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from linnet.evaluate import Report
+from linnet.fit.store import alone
 from tests.corpora.published_excerpts import put
 
 from .conftest import Run
@@ -146,7 +147,8 @@ def test_given_types_are_seen_in_training_and_prediction(run: Run, data: Path, t
     assert done.code == 0, done.err
 
 
-def test_keywords_that_were_chosen_on_what_is_measured_are_told(run: Run, data: Path, tmp_path: Path) -> None:
+def trained(data: Path, tmp_path: Path) -> Path:
+    """Return a recipe that learns, with documents for it."""
     folder = data / "corpora/bc5cdr"
     folder.mkdir()
     for number, split in enumerate(("Training", "Development")):
@@ -155,10 +157,23 @@ def test_keywords_that_were_chosen_on_what_is_measured_are_told(run: Run, data: 
     path = recipe(tmp_path, floor=0.0, first='gold"\n[[pipeline]]\nuse = "ngram')
     path.write_text('chosen_on = "dev"\n' + path.read_text().replace("gsc_plus", "bc5cdr"))
     path.write_text(path.read_text().replace("[expect]", '[[train]]\npart = "ngram"\n[expect]'))
-    done = run("reproduce", path, "-o", tmp_path / "out", "--repeats", 0)
+    return path
+
+
+def test_keywords_that_were_chosen_on_what_is_measured_are_told(run: Run, data: Path, tmp_path: Path) -> None:
+    done = run("reproduce", trained(data, tmp_path), "-o", tmp_path / "out", "--repeats", 0)
     assert done.code == 0, done.err
     [linked] = map(json.loads, (tmp_path / "out/small/predictions.jsonl").read_text().splitlines())
     assert linked["meta"]["seen"] == "dev"
+
+
+def test_a_training_in_the_same_folder_is_not_disturbed(run: Run, data: Path, tmp_path: Path) -> None:
+    path = trained(data, tmp_path)
+    with alone(tmp_path / "out/small/model"):
+        done = run("reproduce", path, "-o", tmp_path / "out", "--repeats", 0)
+    assert done.code == 2
+    assert "model: another process trains into it" in done.err
+    assert not (tmp_path / "out/small/model.parts").exists()
 
 
 def test_seeds_give_mean_and_deviation(run: Run, data: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import re
+import sqlite3
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -211,7 +212,29 @@ def test_values_with_which_nothing_is_learned(make: Any, tmp_path: Path) -> None
     assert [replace(t, seconds=0) for t in again] == [replace(t, seconds=0) for t in trials]
 
 
-def test_one_process_at_a_time(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_lock(lock: Path) -> None:
+    raise sqlite3.OperationalError(str(lock))
+
+
+def test_a_second_process_is_refused_and_the_first_goes_on(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = make('"knob.level" = {low = 0.5, high = 9.5}')
+    measure = Search.measure
+
+    def meanwhile(self: Search, values: Mapping[str, Any]) -> float:
+        with pytest.raises(LinnetError, match="another process trains into it: wait until it is done"):
+            list(tune(search, tmp_path / "out", trials=2))
+        return measure(self, values)
+
+    monkeypatch.setattr(Search, "measure", meanwhile)
+    assert [trial.number for trial in tune(search, tmp_path / "out", trials=2)] == [1, 2]
+
+
+def test_one_process_at_a_time_where_no_lock_can_be_made(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linnet.fit.store.hold", no_lock)
     search = make('"knob.level" = {low = 0.5, high = 9.5}')
     measure = Search.measure
 

@@ -20,6 +20,7 @@ import linnet
 from linnet.data import Concept, Document, Mention, Name
 from linnet.detect.dictionary import Dictionary
 from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, LinnetWarning
+from linnet.fit import packing
 from linnet.fit.hub_push import gather
 from linnet.fit.packing import pack
 from linnet.home import kb_named, pipelines_folder
@@ -218,6 +219,22 @@ def test_equal_files_give_an_equal_archive(both: Path, tmp_path: Path) -> None:
     for path in (first, second):
         pack(both, path, name="both")
     assert first.read_bytes() == second.read_bytes()
+
+
+def test_two_may_pack_the_same_archive_at_once(signs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive, own, beside = tmp_path / "signs.tar.gz", packing._entry, tmp_path / "signs.tar.gz.part"
+    beside.write_text("somebody's own")
+
+    def entry(name: str, size: int) -> tarfile.TarInfo:
+        monkeypatch.setattr(packing, "_entry", own)
+        pack(signs, archive, name="signs")  # the other one begins later and is done earlier
+        return own(name, size)
+
+    monkeypatch.setattr(packing, "_entry", entry)
+    pack(signs, archive, name="signs")
+    assert install(archive).name == "signs"
+    assert beside.read_text() == "somebody's own"
+    assert not list(tmp_path.glob(".signs.tar.gz.*"))
 
 
 def test_a_licensed_terminology_is_not_packed(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from linnet.fit.curve import CURVE, SECONDS, read_curve, training_lines
 from linnet.fit.fitting import Done
 from linnet.fit.fitting import train as fit
 from linnet.fit.plan import must_have_dev, note_choice, tasks
+from linnet.fit.store import alone
 from linnet.fit.transfer import transfer
 from linnet.home import writable
 from linnet.kb import KnowledgeBase
@@ -231,8 +232,6 @@ class Experiment:
         train, dev = with_dev(train, dev, recipe.dev_share, seed=recipe.seed)
         train += training_texts(recipe.train_texts, [*train, *dev], data=self.data)
         output = self.folder / MODEL
-        if output.exists():
-            shutil.rmtree(output)  # of other inputs
         todo = tasks(pipeline, recipe.train, source=self.source, seed=recipe.seed)
         if not dev and (kept := must_have_dev(pipeline, todo)):  # what it is measured on is nothing to choose by
             logger.info(
@@ -241,9 +240,12 @@ class Experiment:
             todo = [task for task in todo if not must_have_dev(pipeline, [task])]
         about = [f"recipe: {self.source}", f"corpus: {corpus}, split train", f"seed: {recipe.seed}"]
         about += [f"texts without annotation: {', '.join(recipe.train_texts)}"] if recipe.train_texts else []
-        for news in fit(pipeline, todo, train, dev, output=output, about=about):
-            if isinstance(news, Done):
-                logger.info("%s: trained %s in %.1f s", self.source, news.part, news.seconds)
+        with alone(output):
+            if output.exists():
+                shutil.rmtree(output)  # of other inputs
+            for news in fit(pipeline, todo, train, dev, output=output, about=about):
+                if isinstance(news, Done):
+                    logger.info("%s: trained %s in %.1f s", self.source, news.part, news.seconds)
 
     def _usable_splits(self, recipe: Recipe) -> list[str]:
         """Return the splits that parts may learn from: not the one that is measured."""

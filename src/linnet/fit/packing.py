@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import secrets
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 from linnet import __version__
 from linnet.errors import LinnetError
 from linnet.fit.hub_push import Parcel, gather
-from linnet.home import PIPELINE_NAME, SEVERAL, writable
+from linnet.home import PIPELINE_NAME, SEVERAL, sweep, writable
 from linnet.recipes.bundle import KB, PIPELINE, Contents, digest_of
 from linnet.recipes.listed import MANIFEST
 from linnet.recipes.side_by_side import several_of
@@ -75,7 +76,8 @@ def _write(archive: Path, contents: Contents, files: Mapping[str, Path]) -> None
     told = {"linnet": __version__, "kind": "bundle", **contents._asdict()}
     listed = json.dumps(told, indent=1).encode()
     writable(archive.absolute().parent)
-    part = archive.with_name(f"{archive.name}.part")
+    sweep(archive)
+    part = archive.with_name(f".{archive.name}.{secrets.token_hex(4)}.part")
     try:
         with (
             part.open("wb") as raw,

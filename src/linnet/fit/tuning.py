@@ -26,8 +26,8 @@ from linnet.data import Document
 from linnet.errors import DataError, LinnetError, PipelineError, RecipeError, TrainingError
 from linnet.evaluate import Options, evaluate
 from linnet.fit.plan import must_have_dev, parts_of, tasks, with_gold, without_calibration
-from linnet.fit.store import corpus_version
-from linnet.fit.study import Study, find_choice
+from linnet.fit.store import alone, corpus_version
+from linnet.fit.study import STUDY, Study, find_choice
 from linnet.fit.training import train_in_place
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import blind
@@ -221,19 +221,20 @@ def tune(search: Search, folder: Path, *, trials: int, seed: int = 13, timeout: 
         MissingExtraError: Optuna is not installed.
     """
     search.check()
-    study = Study(folder, key=search.key(seed), space=search.recipe.tune, own=search.own())
-    known: list[Trial] = []
-    for values, score, told in study.finished():
-        seconds, problem, same = (told.get(key, 0) for key in ("seconds", "problem", "same"))
-        known.append(Trial(len(known) + 1, values, score, float(seconds), str(problem or ""), int(same)))
-    yield from known
-    start = time.monotonic()
-    while len(known) < trials and (timeout is None or time.monotonic() - start < timeout):
-        proposal = study.ask(seed, len(known))
-        done = _try_values(search, len(known) + 1, proposal.values, known)
-        study.tell(proposal, done.score, seconds=done.seconds, problem=done.problem, same=done.same)
-        known.append(done)
-        yield done
+    with alone(folder / STUDY):
+        study = Study(folder, key=search.key(seed), space=search.recipe.tune, own=search.own())
+        known: list[Trial] = []
+        for values, score, told in study.finished():
+            seconds, problem, same = (told.get(key, 0) for key in ("seconds", "problem", "same"))
+            known.append(Trial(len(known) + 1, values, score, float(seconds), str(problem or ""), int(same)))
+        yield from known
+        start = time.monotonic()
+        while len(known) < trials and (timeout is None or time.monotonic() - start < timeout):
+            proposal = study.ask(seed, len(known))
+            done = _try_values(search, len(known) + 1, proposal.values, known)
+            study.tell(proposal, done.score, seconds=done.seconds, problem=done.problem, same=done.same)
+            known.append(done)
+            yield done
 
 
 def _try_values(search: Search, number: int, values: Values, known: Sequence[Trial]) -> Trial:

@@ -14,7 +14,7 @@ from linnet.kb.search import spellings
 from linnet.kb.tables import check_rows, connect
 from linnet.kb.terminologies import Terminologies
 
-__all__ = ["Retired", "is_retired", "retired", "row_of", "successor"]
+__all__ = ["Retired", "is_retired", "retired", "retired_row", "row_of", "successor"]
 
 NAMED = (
     "SELECT id, name FROM retired WHERE id IN (SELECT value FROM json_each(?)) OR name = ? COLLATE NOCASE "
@@ -48,6 +48,13 @@ def is_retired(kb: KnowledgeBase | Terminologies, id: str) -> bool:
             if connection.execute("SELECT 1 FROM retired WHERE id = ?", (id,)).fetchone():
                 return True
     return False
+
+
+def retired_row(kb: KnowledgeBase, id: str) -> int | None:
+    """Return the row that a retired concept has kept, None of one that never had one or lives."""
+    with closing(connect(kb.file, "ro")) as connection:
+        found = connection.execute("SELECT row FROM concepts WHERE id = ? AND retired", (id,)).fetchone()
+    return None if found is None else int(found[0])
 
 
 def _end(kb: KnowledgeBase, id: str) -> tuple[str, str]:

@@ -153,14 +153,16 @@ class Aliases:
         """
         seen: Counter[tuple[str, Key]] = Counter()
         lost: set[str] = set()
+        moved: set[int] = set()
         try:
-            for key, count in _read(path, kb, lost, partly=partly):
+            for key, count in _read(path, kb, lost, moved, partly=partly):
                 seen[key] += count  # of concepts that were retired since, one may have followed another
         except (OSError, UnicodeDecodeError) as error:
             raise FormatError(path, f"cannot be read: {error}; train again") from error
         if not partly:
             _tell_lost(kb, lost)
-        return cls.counted(seen)
+        found = cls.counted(seen)
+        return found.rebound(kb) if moved else found
 
 
 def rows_now(kb: KnowledgeBase, rows: Iterable[int]) -> dict[int, int | None]:
@@ -198,6 +200,21 @@ def _row_now(kb: KnowledgeBase, id: str, lost: set[str]) -> int | None:
         return None
 
 
+def _row_learned(kb: KnowledgeBase, id: str, lost: set[str], moved: set[int], *, partly: bool) -> int | None:
+    """Return the row of a concept, also of a retired one, which is then among those `moved`: it may live again.
+
+    One that never had a row has its successor's; None if it has none, with `partly` for all that were retired without.
+    """
+    from linnet.kb.successors import retired_row  # noqa: PLC0415 - most concepts live
+
+    now = _row_now(kb, id, lost)
+    if (now is None and partly) or (now is not None and kb.id(now) == id):
+        return now
+    own = retired_row(kb, id)
+    moved.update(() if own is None else (own,))
+    return now if own is None else own
+
+
 def _tell_lost(kb: KnowledgeBase, lost: set[str]) -> None:
     """Warn of concepts that were retired without a successor; of each once, as several parts have learned of it."""
     told = _TOLD.setdefault(kb, set())
@@ -208,13 +225,16 @@ def _tell_lost(kb: KnowledgeBase, lost: set[str]) -> None:
         warn(f"{kb.path.name} {fault}: {len(new):,} ({few})")
 
 
-def _read(path: Path, kb: KnowledgeBase, lost: set[str], *, partly: bool) -> Iterator[tuple[tuple[str, Key], int]]:
+def _read(
+    path: Path, kb: KnowledgeBase, lost: set[str], moved: set[int], *, partly: bool
+) -> Iterator[tuple[tuple[str, Key], int]]:
+    """Yield document, pair and count; the row of a retired concept is its own, and among those `moved`."""
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             try:
                 record = json.loads(line)
                 text, concept, documents = record["alias"], record["concept"], record["documents"]
-                row = -1 if concept is None else _row_now(kb, concept, lost)
+                row = -1 if concept is None else _row_learned(kb, concept, lost, moved, partly=partly)
                 checked = [(str(doc), _positive(count)) for doc, count in documents.items()]
             except UnknownConceptError as error:
                 if partly:
