@@ -794,13 +794,14 @@ def test_what_an_export_leaves_out_is_counted(site: Site, root: Person) -> None:
     assert json.loads(header)
 
 
-def test_names_that_are_no_file_names_do_not_hold_up_brat(site: Site, root: Person) -> None:
+@pytest.mark.parametrize("name", ["ü/../x", "PMID:1", 'a<b>|"?*'])
+def test_names_that_are_no_file_names_do_not_hold_up_brat(site: Site, root: Person, name: str) -> None:
     project = site.project(root)
-    root.post(f"/projects/{project}/pastes", {"text": "Fits.", "name": "ü/../x"})
+    root.post(f"/projects/{project}/pastes", {"text": "Fits.", "name": name})
     file = root.ask("GET", f"/projects/{project}/exports/brat")
     other = site.project(root)
     root.upload(other, ("notes.zip", file.content))
-    assert [one["ext_id"] for one in root.get(f"/projects/{other}/documents")["documents"]] == ["ü/../x"]
+    assert [one["ext_id"] for one in root.get(f"/projects/{other}/documents")["documents"]] == [name]
 
 
 def test_readers_who_mean_the_same_agree_whatever_release_they_had(site: Site, root: Person) -> None:
