@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,10 +18,11 @@ from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.documents import Added, add_documents, named_alike
 from linnet.annotate.housekeeping import UPLOADS
 from linnet.annotate.people import storable
-from linnet.annotate.reading import File, Read, paste_id, read_files
+from linnet.annotate.proposals import new_concepts
+from linnet.annotate.reading import KEPT, Fault, File, Read, paste_id, read_files
 from linnet.annotate.tables import now, upload
 from linnet.corpora.formats import READABLE
-from linnet.data import Document
+from linnet.data import Concept, Document, Mention
 from linnet.serve.problems import Problem
 
 __all__ = ["router"]
@@ -85,7 +86,9 @@ def _keep(
     hash = hashlib.sha256()
     for file in files:
         hash.update(hashlib.sha256(file.content).digest())
-    errors = [asdict(fault) for fault in found.faults]
+    with bench.store.read() as db:
+        told = _named_here(found.docs, new_concepts(db, project))
+    errors = [asdict(fault) for fault in (*found.faults, *told)]
     name = ", ".join(file.name for file in files)[:500].encode("utf-8", "replace").decode().replace("\0", "")
     with bench.store.write() as db:
         added = add_documents(db, project, asker.user, found.docs, format=format or "")
@@ -94,6 +97,20 @@ def _keep(
         alike = named_alike(db, project, added.new)
         id = db.execute(upload.insert().values(values).returning(upload.c.id)).scalar_one()
     return {"upload": id, **_counted(added), "same_id": alike, "errors": errors}
+
+
+def _named_here(docs: Sequence[Document], new: Sequence[Concept]) -> Iterator[Fault]:
+    """Yield what the project calls by an id that GOLD mentions have: in the project of a file it may be another one."""
+    for concept in new:
+        ids = [doc.id for doc in docs if any(concept.id in _ids(one) for one in doc.mentions or ())]
+        if ids:
+            more = f", and {len(ids) - 1} other documents," if len(ids) > 1 else ""
+            said = f"GOLD{more} names {concept.id}, which is {concept.name!r} in this project"
+            yield Fault(ids[0], None, f"{said}; link such mentions anew if they mean something else", KEPT)
+
+
+def _ids(mention: Mention) -> set[str]:
+    return {id for answer in (mention.concepts or (), *mention.alternatives) for id in answer}
 
 
 def _counted(added: Added) -> dict[str, Any]:
