@@ -706,6 +706,17 @@ def test_an_export_is_for_who_asked_for_it(site: Site, root: Person) -> None:
     root.ask("GET", f"/jobs/{job}/file", 404)
 
 
+def test_an_upload_says_that_an_erased_text_does_not_come_back(site: Site, root: Person) -> None:
+    project = site.project(root)
+    [doc] = root.upload(project, ("a.txt", b"Fits."))["added"]
+    root.ask("DELETE", f"/projects/{project}/documents/{doc}", 204)
+    again = root.upload(project, ("a.txt", b"Fits."), ("b.txt", b"Gout."))
+    assert (len(again["added"]), again["there"], again["there_otherwise"]) == (1, 0, [])
+    [error] = again["errors"]
+    assert (error["file"], error["done"]) == ("a", "left out")
+    assert "was erased in this project" in error["message"]
+
+
 def test_files_with_an_erased_text_are_gone(site: Site, root: Person) -> None:
     project = site.project(root)
     [doc] = root.post(f"/projects/{project}/pastes", {"text": "Fits."})["added"]

@@ -15,7 +15,7 @@ from pydantic import Field
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
-from linnet.annotate.documents import Added, add_documents, named_alike
+from linnet.annotate.documents import Added, add_documents, named_alike, row_of
 from linnet.annotate.housekeeping import UPLOADS
 from linnet.annotate.people import storable
 from linnet.annotate.proposals import new_concepts
@@ -30,6 +30,7 @@ __all__ = ["router"]
 router = make_router()
 MOST_FILES = 1000
 LISTED = 200
+ERASED = "the text was erased in this project, and no upload brings it back; give the document another id if it is to"
 
 
 class Paste(Body):
@@ -52,7 +53,8 @@ def upload_files(
     """Add the documents of files: any format of Linnet, plain text, zip and tar archives.
 
     ``errors`` say by file and line what was left out. Documents with the same id and text are there already: the same
-    file twice adds nothing. ``same_id`` are new ones whose id another document has, with another text.
+    file twice adds nothing, and none that was erased comes back. ``same_id`` are new ones whose id another document
+    has, with another text.
     """
     if len(files) > MOST_FILES:
         raise Problem(413, detail=f"{len(files)} files at once; send {MOST_FILES} at most, or an archive")
@@ -92,6 +94,7 @@ def _keep(
     name = ", ".join(file.name for file in files)[:500].encode("utf-8", "replace").decode().replace("\0", "")
     with bench.store.write() as db:
         added = add_documents(db, project, asker.user, found.docs, format=format or "")
+        errors += [asdict(Fault(row_of(db, one)["ext_id"], None, ERASED)) for one in added.erased]
         values = {"project": project, "user": asker.user, "name": name, "sha256": hash.hexdigest(), "state": "done"}
         values |= {"added": len(added.new), "errors": errors, "made": now(db)}
         alike = named_alike(db, project, added.new)
