@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import re
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,7 +18,8 @@ from starlette.routing import Route
 from linnet.annotate.api.access import ACCESS, ANYONE, PREFIX, SITE, USER
 from linnet.annotate.api.app import _check_routes, routes_of
 from linnet.annotate.api.guard import make_router
-from linnet.annotate.people import ROLES, add_user
+from linnet.annotate.journal import lock
+from linnet.annotate.people import ROLES, add_user, change_settings
 from linnet.errors import LinnetError
 from linnet.serve.limits import HEADERS
 from tests.annotate.api import Person, Site
@@ -331,3 +333,19 @@ def test_who_disables_the_last_admin_of_a_project_becomes_its_admin(site: Site, 
     assert root.get(f"/projects/{first}")["role"] == "admin"
     answer = root.ask("PATCH", f"/users/{other.user}", json={"disabled": False}).json()
     assert answer["projects"] == []
+
+
+def test_two_projects_that_are_given_one_name_at_once(site: Site, root: Person) -> None:
+    first, second = site.project(root), site.project(root)
+    name = fresh("name")
+
+    def rename() -> Any:
+        return root.ask("PATCH", f"/projects/{second}", 422, json={"name": name}, headers={"If-Match": '"0"'})
+
+    with ThreadPoolExecutor() as others:
+        with site.store.write() as db:
+            lock(db)
+            change_settings(db, first, 0, {"name": name})
+            answer = others.submit(rename)
+            time.sleep(0.2)  # it has asked by now, or waits
+        assert f"there is a project '{name}' already" in answer.result().json()["detail"]

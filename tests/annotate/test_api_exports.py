@@ -103,3 +103,15 @@ def test_a_job_writes_decisions_while_their_knowledge_base_is_away(site: Site, r
         pass
     job = root.get(f"/jobs/{id}")
     assert (job["state"], "without the names of concepts" in job["log_tail"]) == ("succeeded", True)
+
+
+@pytest.mark.parametrize("part", ["bytes=5-9", "bytes=9999-", "bytes=9-5"])
+def test_a_file_made_anew_is_sent_whole_and_does_not_stay(site: Site, root: Person, part: str) -> None:
+    """A part of it might be of another file than the parts before: somebody may have decided meanwhile."""
+    project = site.project(root)
+    root.upload(project, ("a.txt", b"Seizures."))
+    path = f"/projects/{project}/exports/jsonl"
+    whole = root.ask("GET", path)
+    again = root.ask("GET", path, 200, headers={"Range": part})
+    assert (again.content, again.headers["accept-ranges"]) == (whole.content, "none")
+    assert not list((site.folder / "downloads").iterdir())

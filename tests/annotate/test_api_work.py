@@ -706,6 +706,17 @@ def test_an_export_is_for_who_asked_for_it(site: Site, root: Person) -> None:
     root.ask("GET", f"/jobs/{job}/file", 404)
 
 
+def test_an_upload_says_that_an_erased_text_does_not_come_back(site: Site, root: Person) -> None:
+    project = site.project(root)
+    [doc] = root.upload(project, ("a.txt", b"Fits."))["added"]
+    root.ask("DELETE", f"/projects/{project}/documents/{doc}", 204)
+    again = root.upload(project, ("a.txt", b"Fits."), ("b.txt", b"Gout."))
+    assert (len(again["added"]), again["there"], again["there_otherwise"]) == (1, 0, [])
+    [error] = again["errors"]
+    assert (error["file"], error["done"]) == ("a", "left out")
+    assert "was erased in this project" in error["message"]
+
+
 def test_files_with_an_erased_text_are_gone(site: Site, root: Person) -> None:
     project = site.project(root)
     [doc] = root.post(f"/projects/{project}/pastes", {"text": "Fits."})["added"]
@@ -794,13 +805,14 @@ def test_what_an_export_leaves_out_is_counted(site: Site, root: Person) -> None:
     assert json.loads(header)
 
 
-def test_names_that_are_no_file_names_do_not_hold_up_brat(site: Site, root: Person) -> None:
+@pytest.mark.parametrize("name", ["ü/../x", "PMID:1", 'a<b>|"?*'])
+def test_names_that_are_no_file_names_do_not_hold_up_brat(site: Site, root: Person, name: str) -> None:
     project = site.project(root)
-    root.post(f"/projects/{project}/pastes", {"text": "Fits.", "name": "ü/../x"})
+    root.post(f"/projects/{project}/pastes", {"text": "Fits.", "name": name})
     file = root.ask("GET", f"/projects/{project}/exports/brat")
     other = site.project(root)
     root.upload(other, ("notes.zip", file.content))
-    assert [one["ext_id"] for one in root.get(f"/projects/{other}/documents")["documents"]] == ["ü/../x"]
+    assert [one["ext_id"] for one in root.get(f"/projects/{other}/documents")["documents"]] == [name]
 
 
 def test_readers_who_mean_the_same_agree_whatever_release_they_had(site: Site, root: Person) -> None:

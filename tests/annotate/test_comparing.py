@@ -79,6 +79,22 @@ def test_a_mention_that_readers_did_not_link_says_nothing_of_concepts(site: Site
     assert (found["both_right"], found["fixed"], found["broke"], found["both_wrong"]) == (0, 0, 1, 0)
 
 
+def test_the_adjudication_given_back_last_is_what_is_right(site: Site) -> None:
+    owner = site.person(admin=True)
+    project = site.project(owner)
+    id = read_document(owner, project)
+    a, b = with_model(site, project, id), with_model(site, project, id, *said((13, 26, "X:1")))
+    judges = [site.member(owner, project, "curator") for _ in range(2)]
+    judged = {"documents": [id], "users": [one.user for one in judges], "kind": "adjudicate"}
+    streams = owner.post(f"/projects/{project}/assignments", judged)["assignments"]
+    for judge, stream, concepts in zip(judges, streams, ([], ["X:1"]), strict=True):
+        [mention] = [one["id"] for one in judge.work(stream)["decided"] if one["parts"] == [[13, 26]]]
+        judge.command(stream, "link", mention, concepts=concepts)
+        judge.command(stream, "done")
+        found = owner.get(f"/projects/{project}/compare", params={"a": a, "b": b})
+        assert (found["fixed"], found["both_wrong"]) == ((1, 1) if concepts else (0, 2))
+
+
 def test_a_document_that_a_model_has_learned_from_does_not_count(site: Site) -> None:
     owner = site.person(admin=True)
     project = site.project(owner)

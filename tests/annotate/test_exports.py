@@ -135,6 +135,28 @@ def test_where_two_differ_nobody_has_reviewed(desk: Desk) -> None:
     assert (FITS, (), ("HP:2",), ()) in {(s[0], *rest) for s, *rest in meanings(project_of(desk))}
 
 
+def test_the_adjudication_given_back_last_counts(desk: Desk) -> None:
+    desk.do("create", "x", parts=[FITS], concepts=["HP:1"])
+    desk.do("done")
+    judges = desk.colleague("curator"), desk.colleague("curator")
+    with desk.store.write() as db:
+        first, second = (replace(one, stream=assign(db, desk.document, one.user, kind="adjudicate")) for one in judges)
+
+    def answer(to: int | None = None) -> Any:
+        with desk.store.read() as db:
+            [doc] = export_project(db, desk.project, to=to)
+        return [mention.concepts for mention in doc.mentions or () if mention.span == FITS]
+
+    for judge, before, concept in ((second, "HP:1", "HP:2"), (first, "HP:2", "HP:3")):
+        judge.do("create", "y", parts=[FITS], concepts=[concept])
+        assert answer() == [(before,)]
+        judge.do("done", anyway=True)
+        assert answer() == [(concept,)]
+    assert answer(last_number_of(desk) - 1) == [("HP:2",)]
+    first.do("reopen")
+    assert answer() == [("HP:2",)]
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_doubts_are_exported_whoever_has_them(desk: Desk, turned: bool) -> None:
     readers = (desk, desk.colleague())

@@ -11,6 +11,8 @@ from linnet.annotate.api.access import PREFIX
 from linnet.annotate.people import change_settings
 from linnet.annotate.proposals import decide, proposals_seen, propose
 from linnet.annotate.worker import Worker
+from linnet.codec import dumps
+from linnet.data import Document, Mention
 from linnet.errors import DataError
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
@@ -137,3 +139,19 @@ def test_numbers_are_given_as_they_are_accepted(desk: Desk) -> None:
         assert hers not in {one["id"] for one in proposals_seen(db, desk.project, bob.user)}
         change_settings(db, desk.project, 0, {"blind": False})
         assert hers in {one["id"] for one in proposals_seen(db, desk.project, bob.user)}
+
+
+def test_an_id_that_uploaded_gold_has_is_given_to_no_other_concept(
+    site: Site, root: Person, kb: KnowledgeBase, project: int
+) -> None:
+    """``NEW:1`` of another project came with a file: it is not what is accepted here."""
+    mentions = (Mention(0, 4, source="gold", concepts=("X:1",), alternatives=(("NEW:1",),)),)
+    file = dumps(Document("a", "Toes.", mentions=mentions)).encode()
+    assert root.upload(project, ("a.jsonl", file))["errors"] == []
+    assert say(root, project, put(root, kb, project)["id"], "accepted")["new"] == "NEW:2"
+    other = site.project(root, kb="small")
+    assert say(root, other, put(root, kb, other)["id"], "accepted")["new"] == "NEW:1"
+    told = root.upload(other, ("a.jsonl", file), ("b.txt", b"NEW:1"))
+    [error] = told["errors"]
+    assert (error["file"], error["done"], len(told["added"])) == ("a", "kept", 2)
+    assert "GOLD names NEW:1, which is 'Curled tail' in this project" in error["message"]

@@ -494,6 +494,7 @@ def test_faults_of_files(tmp_path: Path) -> None:
 STRANGE = [
     "../x", "a/../../x", "/etc/x", "a//x", "a/%~/x", "a/", "", "%~", ".hidden", "%2Ehidden", "a\0", "a\nb", "..\\x",
     "a\\x", "a%41", "aA", "%", "100 %", "ü/../x", "ß" * 101, "ß" * 102, f"ward/{'.' * 300}",
+    "PMID:1", "urn:uuid:1/x", 'a<b>|"?*', "PMID%3A1",
 ]  # fmt: skip
 
 
@@ -518,6 +519,14 @@ def test_a_copy_of_an_escaped_file_has_its_own_name(tmp_path: Path) -> None:
     for path in (tmp_path / "o").iterdir():
         path.rename(path.with_stem("b"))
     assert [doc.id for doc in read(tmp_path / "o")] == ["b"]
+
+
+def test_files_that_were_called_as_no_file_is_on_windows_are_read(tmp_path: Path) -> None:
+    write_folder([Document("ward/PMID:1", "x", mentions=())], tmp_path / "o")
+    for path in (tmp_path / "o" / "ward").iterdir():
+        assert ":" not in path.name
+        path.rename(path.with_name(path.name.replace("%3A", ":")))
+    assert [doc.id for doc in read(tmp_path / "o")] == ["ward/PMID:1"]
 
 
 def test_long_ids_fit(tmp_path: Path) -> None:

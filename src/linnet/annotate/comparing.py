@@ -16,10 +16,11 @@ import sqlalchemy as sa
 from linnet.annotate.blind import visible_streams
 from linnet.annotate.drawing import predicted_documents
 from linnet.annotate.exports import export
+from linnet.annotate.marks import DOCUMENT
 from linnet.annotate.models import model_row
 from linnet.annotate.runs import learned_from
 from linnet.annotate.scoring import kept_apart
-from linnet.annotate.tables import assignment, document, run
+from linnet.annotate.tables import assignment, document, event, run
 from linnet.data import Document, Mention, Span
 from linnet.pipeline.component import is_reviewed
 
@@ -98,13 +99,14 @@ def _not_learned_from(db: sa.Connection, model: Mapping[str, Any], read: dict[in
 
 
 def _read(db: sa.Connection, project_id: int, user_id: int) -> dict[int, Document]:
-    """Return the documents that somebody is done with, by number: an adjudication's answer, else the first reader's."""
+    """Return the documents that somebody is done with, by number: as adjudicated last, else as read first."""
     query = sa.select(assignment.c.id, assignment.c.document).join(document)
     done = sa.and_(assignment.c.state == "done", ~document.c.redacted)
     seen = assignment.c.id.in_(visible_streams(db, project_id, user_id))
-    order = sa.case((assignment.c.kind == "adjudicate", 0), else_=1)
+    back = sa.and_(event.c.stream == assignment.c.id, event.c.mention == DOCUMENT)
+    judged = sa.select(sa.func.max(event.c.at)).where(back, assignment.c.kind == "adjudicate").scalar_subquery()
     found: dict[int, Document] = {}
-    for row in db.execute(query.where(done, seen).order_by(order, assignment.c.id)):
+    for row in db.execute(query.where(done, seen).order_by(sa.func.coalesce(judged, "").desc(), assignment.c.id)):
         if row.document not in found:
             found[row.document] = export(db, row.id)
     return found

@@ -37,11 +37,12 @@ LISTS = ("passages", "sentences", "abbreviations", "reviewed")
 
 @dataclass(slots=True)
 class Added:
-    """The numbers of documents that an upload brought, that were there, and that are there with other annotations."""
+    """The numbers of documents that an upload brought, that were there, are there with other annotations, or erased."""
 
     new: list[int] = field(default_factory=list)
     same: list[int] = field(default_factory=list)
     other: list[int] = field(default_factory=list)
+    erased: list[int] = field(default_factory=list)
 
 
 def add_documents(
@@ -66,6 +67,8 @@ def add_documents(
             made = document.insert().values(project=project, format=format, added=n, **values).returning(document.c.id)
             added.new.append(db.execute(made).scalar_one())
             guessed += [(added.new[-1], doc)] if any(m.source == "pred" for m in doc.mentions or ()) else []
+        elif there["redacted"]:
+            added.erased.append(there["id"])
         else:
             (added.same if canonical(there["gold"]) == canonical(values["gold"]) else added.other).append(there["id"])
     if guessed:

@@ -64,11 +64,11 @@ def export_project(
 ) -> list[Document]:
     """Return the documents of a project with what its people agree on, in the order in which they were uploaded.
 
-    Where a document was adjudicated, that is its answer. Otherwise a mention counts if all who worked on the document
-    have it, and the spans of all others are not ``reviewed``. Documents nobody has begun are as they were uploaded,
-    those whose text was erased are left out. `streams` are those that the asker may see (`linnet.annotate.blind`).
-    `live` leads ids to those that are compared (`linnet.annotate.proposals.live_ids`): a concept and the one that it
-    became are one answer, for which the first reader's stands.
+    Where a document was adjudicated, that is its answer, of several the one given back last. Otherwise a mention counts
+    if all who worked on the document have it, and the spans of all others are not ``reviewed``. Documents nobody has
+    begun are as they were uploaded, those whose text was erased are left out. `streams` are those that the asker may
+    see (`linnet.annotate.blind`). `live` leads ids to those that are compared (`linnet.annotate.proposals.live_ids`): a
+    concept and the one that it became are one answer, for which the first reader's stands.
 
     A suggestion that was accepted, with its span and its concepts, keeps the assertion that it came with. People mark
     no assertions: what they marked, moved or linked otherwise has none.
@@ -132,18 +132,20 @@ def _asserted(db: sa.Connection, work: _Work) -> _Work:
 
 
 def _works(db: sa.Connection, row: Mapping[str, Any], to: int, streams: sa.Select[Any] | None) -> list[_Work]:
-    """Return the streams that count for a document: a finished adjudication alone, or all that have begun."""
+    """Return the streams that count for a document: the last finished adjudication alone, or all that have begun."""
     query = sa.select(assignment.c.id, assignment.c.kind).where(assignment.c.document == row["id"])
     if streams is not None:
         query = query.where(assignment.c.id.in_(streams))
     works: list[_Work] = []
+    judged: dict[str, _Work] = {}  # by when they were given back, which is the same in every database
     for id, kind in db.execute(query.order_by(assignment.c.id)).all():
-        work = _Work(row, state_of(fold(events_of(db, id, to=to)).items()))
+        events = events_of(db, id, to=to)
+        work = _Work(row, state_of(fold(events).items()))
         if kind == "adjudicate" and is_done(work.state):
-            return [work]
+            judged[max(one.at for one in events if one.mention == DOCUMENT)] = work
         if kind != "adjudicate" and _decided(work.state):
             works.append(work)
-    return works
+    return [judged[max(judged)]] if judged else works
 
 
 def _decided(state: State) -> bool:

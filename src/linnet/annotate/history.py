@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
 
 from linnet.annotate.assignments import Kind, assign
-from linnet.annotate.documents import add_documents, document_of, row_of
+from linnet.annotate.documents import add_documents, document_of
 from linnet.annotate.events import Event, fold, past, steps_of
 from linnet.annotate.journal import append, events_of, lock
 from linnet.annotate.marks import NOTE, Mark, Note, Parts, canonical, text_hash, value_of
@@ -175,8 +175,8 @@ def _import(db: sa.Connection, project: int, importer: int, line: Mapping[str, A
     for concept in line.get("new_concepts", ()):
         bring(db, project, importer, concept)
     done = add_documents(db, project, importer, [from_json(line["document"])], format=line["format"])
-    [id] = done.new + done.same + done.other
-    if row_of(db, id)["redacted"]:  # what was erased here, comments among it, does not come back
+    [id] = done.new + done.same + done.other + done.erased
+    if done.erased:  # what was erased here, comments among it, does not come back
         return 0
     if done.other:
         raise DataError(f"document {line['document']['id']!r} is there with other GOLD mentions")

@@ -3,11 +3,14 @@
 The knowledge base itself is not changed. An accepted proposal has an id of its own, ``NEW:1``, by which mentions are
 linked to it, until a curator says which concept of a later knowledge base it has become. Proposals tell what somebody
 has read: in a blind project annotators see their own and the accepted ones, of which they do not learn whose they were.
-Ids are given in the order of acceptance, so that they do not tell how much others have proposed.
+Ids are given in the order of acceptance, so that they do not tell how much others have proposed; those that uploaded
+mentions name are passed over.
 """
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -17,7 +20,7 @@ from linnet.annotate.journal import append_to_project, lock
 from linnet.annotate.people import name_of, role_of, storable
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.runs import new_id
-from linnet.annotate.tables import event, now, project, proposal, user
+from linnet.annotate.tables import document, event, now, project, proposal, user
 from linnet.data import Concept, Name
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
@@ -40,6 +43,7 @@ __all__ = [
 Decision: TypeAlias = Literal["accepted", "declined", "mapped"]
 
 PREFIX = "NEW:"
+WRITTEN_ID = re.compile(rf'"{PREFIX}([0-9]+)"')  # in JSON
 EVENT = "concept"  # the kind of event that a new concept, or what it has become, is
 OPEN_TO_ALL = ("id", "kb", "name", "types", "parent", "note", "state", "concept")
 WRITTEN = ("kb", "name", "types", "parent", "note")  # in a history
@@ -127,13 +131,21 @@ def decide(
     values: dict[str, Any] = {"state": state, "concept": concept, "why": storable(why, "the reason")}
     values |= {"curator": user_id, "decided": now(db)}
     if state == "accepted":
-        last = sa.select(sa.func.coalesce(sa.func.max(proposal.c.number), 0)).where(proposal.c.project == project_id)
-        values["number"] = int(db.scalar(last) or 0) + 1
+        values["number"] = _free_number(db, project_id)
     db.execute(proposal.update().where(proposal.c.id == id).values(values))
     row = _row(db, project_id, id)
     if known := id_of(row):  # what nobody can link to is nobody's business
         append_to_project(db, project_id, name_of(db, user_id), EVENT, {"concept": known, "now": concept})
     return row
+
+
+def _free_number(db: sa.Connection, project_id: int) -> int:
+    """Return the next number that no GOLD mention names: those came with files, and mean concepts of other projects."""
+    last = sa.select(sa.func.coalesce(sa.func.max(proposal.c.number), 0)).where(proposal.c.project == project_id)
+    gold = sa.cast(document.c.gold, sa.Text)
+    named = sa.select(gold).where(document.c.project == project_id, gold.contains(f'"{PREFIX}', autoescape=True))
+    taken = {found[1] for text in db.scalars(named) for found in WRITTEN_ID.finditer(text)}
+    return next(n for n in itertools.count(int(db.scalar(last) or 0) + 1) if str(n) not in taken)
 
 
 def proposals_seen(db: sa.Connection, project_id: int, user_id: int) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from linnet.errors import DataError, FormatError, LinnetError, did_you_mean
 from linnet.fetch.archive import ROOM, Room, unpack
 from linnet.reporter import Reporter, reporting
 
-__all__ = ["Fault", "File", "Read", "paste_id", "read_files"]
+__all__ = ["KEPT", "Fault", "File", "Read", "paste_id", "read_files"]
 
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\/]')  # in a name of a file, on whatever system

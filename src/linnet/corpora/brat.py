@@ -45,6 +45,7 @@ from linnet.corpora.brat_lines import (
     file_name,
     id_of,
     is_word,
+    named_today,
     references,
 )
 from linnet.corpora.brat_write import write_folder
@@ -386,9 +387,9 @@ class _Reader:
 
 def _noted(name: str, noted: object, path: Path) -> str:
     """Return the id that Linnet's note gives, where `name` ends its path and the file still has it, else `name`."""
-    if not isinstance(noted, str) or not f"/{file_name(noted)}".endswith(f"/{name}"):
+    if not isinstance(noted, str) or not f"/{file_name(noted)}".endswith(f"/{named_today(name)}"):
         return name
-    place = path.absolute().with_name(stem(path)).as_posix()
+    place = named_today(path.absolute().with_name(stem(path)).as_posix())
     return noted if place.endswith(f"/{file_name(noted)}") else name
 
 

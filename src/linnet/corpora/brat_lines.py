@@ -26,6 +26,7 @@ __all__ = [
     "id_of",
     "is_line",
     "is_word",
+    "named_today",
     "references",
 ]
 
@@ -38,7 +39,9 @@ WORD = re.compile(r"[^\s\0]+")
 LINE = re.compile(r"[^\n\0]*(?<!\r)")
 ANNOTATION_ID = re.compile(r"(?:[TREAMN]|#)\d+[^\s:]*")
 LONGEST = 200  # bytes of one part of a path: room for suffixes within the 255 that file systems allow
-UNSAFE = re.compile(r"^\.|[\\\0-\x1f\x7f\ud800-\udfff]|%(?=[0-9A-Fa-f]{2}|~)")  # in one part of a path
+NOT_EVERYWHERE = re.compile(r'[<>:"|?*]')  # what Windows takes for something else, and `linnet.fetch.archive` refuses
+# in one part of a path
+UNSAFE = re.compile(rf"^\.|[\\\0-\x1f\x7f\ud800-\udfff]|{NOT_EVERYWHERE.pattern}|%(?=[0-9A-Fa-f]{{2}}|~)")
 MARK = "%~"  # in front of the hash of a part that is too long, and the name of an empty part
 
 
@@ -47,14 +50,27 @@ def file_name(id: str) -> str:
 
     No two ids have the same one.
 
-    >>> file_name("ward/1"), file_name("../x"), file_name("a//b")
-    ('ward/1', '%2E./x', 'a/%~/b')
+    >>> file_name("ward/1"), file_name("../x"), file_name("a//b"), file_name("PMID:1")
+    ('ward/1', '%2E./x', 'a/%~/b', 'PMID%3A1')
     """
     return "/".join(_safe(part) for part in id.split("/"))
 
 
+def named_today(path: str) -> str:
+    """Return a path of `file_name` as it would be called now: earlier ones may hold what is no name on Windows.
+
+    >>> named_today("ward/PMID:1"), named_today("ward/PMID%3A1")
+    ('ward/PMID%3A1', 'ward/PMID%3A1')
+    """
+    return NOT_EVERYWHERE.sub(_escaped, path)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return "".join(f"%{one:02X}" for one in found[0].encode("utf-8", "surrogatepass"))
+
+
 def _safe(part: str) -> str:
-    safe = UNSAFE.sub(lambda found: "".join(f"%{one:02X}" for one in found[0].encode("utf-8", "surrogatepass")), part)
+    safe = UNSAFE.sub(_escaped, part)
     if len(safe.encode()) <= LONGEST:
         return safe or MARK
     end = MARK + hashlib.sha256(safe.encode()).hexdigest()[:32]

@@ -15,6 +15,7 @@ from fastapi import Query, Request
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
 from linnet.annotate.api.projects import openable_kb
@@ -40,6 +41,15 @@ router = make_router()
 UpTo = Annotated[int | None, Query(ge=0, le=2**53, description="The number of the last event that counts.")]
 NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 HISTORY = "application/x-ndjson"
+
+
+class _Whole(FileResponse):
+    """A file that is made anew for each request: whoever asks for a part gets all, since the one before may differ."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
+        await super().__call__({**scope, "headers": headers}, receive, send)
 
 
 @router.get("/projects/{project}/exports/{format}", response_class=FileResponse)
@@ -71,9 +81,9 @@ def export(
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    headers = {"Linnet-Left-Out": json.dumps(dict(dropped))}
+    headers = {"Linnet-Left-Out": json.dumps(dict(dropped)), "Accept-Ranges": "none"}
     gone = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
-    return FileResponse(path, filename=path.name, headers=headers, background=gone)
+    return _Whole(path, filename=path.name, headers=headers, background=gone)
 
 
 def _written(

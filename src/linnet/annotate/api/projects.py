@@ -186,6 +186,7 @@ def change_project(
 
 
 def _check_name(db: sa.Connection, id: int, name: str) -> None:
+    lock(db)  # two projects that are given one name at once: one of them
     if not name.strip() or "\0" in name:
         raise DataError("a project has a name")
     there = db.scalar(sa.select(tables.project.c.id).where(tables.project.c.name == name))

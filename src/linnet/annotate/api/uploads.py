@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,13 +15,14 @@ from pydantic import Field
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
-from linnet.annotate.documents import Added, add_documents, named_alike
+from linnet.annotate.documents import Added, add_documents, named_alike, row_of
 from linnet.annotate.housekeeping import UPLOADS
 from linnet.annotate.people import storable
-from linnet.annotate.reading import File, Read, paste_id, read_files
+from linnet.annotate.proposals import new_concepts
+from linnet.annotate.reading import KEPT, Fault, File, Read, paste_id, read_files
 from linnet.annotate.tables import now, upload
 from linnet.corpora.formats import READABLE
-from linnet.data import Document
+from linnet.data import Concept, Document, Mention
 from linnet.serve.problems import Problem
 
 __all__ = ["router"]
@@ -29,6 +30,7 @@ __all__ = ["router"]
 router = make_router()
 MOST_FILES = 1000
 LISTED = 200
+ERASED = "the text was erased in this project, and no upload brings it back; give the document another id if it is to"
 
 
 class Paste(Body):
@@ -51,7 +53,8 @@ def upload_files(
     """Add the documents of files: any format of Linnet, plain text, zip and tar archives.
 
     ``errors`` say by file and line what was left out. Documents with the same id and text are there already: the same
-    file twice adds nothing. ``same_id`` are new ones whose id another document has, with another text.
+    file twice adds nothing, and none that was erased comes back. ``same_id`` are new ones whose id another document
+    has, with another text.
     """
     if len(files) > MOST_FILES:
         raise Problem(413, detail=f"{len(files)} files at once; send {MOST_FILES} at most, or an archive")
@@ -85,15 +88,32 @@ def _keep(
     hash = hashlib.sha256()
     for file in files:
         hash.update(hashlib.sha256(file.content).digest())
-    errors = [asdict(fault) for fault in found.faults]
+    with bench.store.read() as db:
+        told = _named_here(found.docs, new_concepts(db, project))
+    errors = [asdict(fault) for fault in (*found.faults, *told)]
     name = ", ".join(file.name for file in files)[:500].encode("utf-8", "replace").decode().replace("\0", "")
     with bench.store.write() as db:
         added = add_documents(db, project, asker.user, found.docs, format=format or "")
+        errors += [asdict(Fault(row_of(db, one)["ext_id"], None, ERASED)) for one in added.erased]
         values = {"project": project, "user": asker.user, "name": name, "sha256": hash.hexdigest(), "state": "done"}
         values |= {"added": len(added.new), "errors": errors, "made": now(db)}
         alike = named_alike(db, project, added.new)
         id = db.execute(upload.insert().values(values).returning(upload.c.id)).scalar_one()
     return {"upload": id, **_counted(added), "same_id": alike, "errors": errors}
+
+
+def _named_here(docs: Sequence[Document], new: Sequence[Concept]) -> Iterator[Fault]:
+    """Yield what the project calls by an id that GOLD mentions have: in the project of a file it may be another one."""
+    for concept in new:
+        ids = [doc.id for doc in docs if any(concept.id in _ids(one) for one in doc.mentions or ())]
+        if ids:
+            more = f", and {len(ids) - 1} other documents," if len(ids) > 1 else ""
+            said = f"GOLD{more} names {concept.id}, which is {concept.name!r} in this project"
+            yield Fault(ids[0], None, f"{said}; link such mentions anew if they mean something else", KEPT)
+
+
+def _ids(mention: Mention) -> set[str]:
+    return {id for answer in (mention.concepts or (), *mention.alternatives) for id in answer}
 
 
 def _counted(added: Added) -> dict[str, Any]:
