@@ -283,7 +283,7 @@ class SaysCandidates(Retriever):
 def test_answers_of_another_kind_than_asked_for_name_the_component(kb: KnowledgeBase) -> None:
     for answer, said in (
         (None, "Says returned no list but NoneType: a list for each document"),
-        ((some for some in [[]]), "Says returned no list but generator"),
+        (iter([[]]), "Says returned no list but list_iterator"),
         ([None], "Says returned no list but NoneType for document 'a'"),
         ([[(0, 5)]], r"Says returned tuple for document 'a': linnet\.Mention is expected"),
     ):

@@ -274,7 +274,7 @@ def merge(doc: Document, found: Iterable[Mention]) -> Document:
     return changed(doc, mentions=by_position([*kept, *new.values()]))
 
 
-def check_answers(part: object, docs: Sequence[Document], found: Sequence[Sequence[object]], *, each: bool) -> None:
+def check_answers(part: object, docs: Sequence[Document], found: Any, *, each: bool) -> None:
     """Refuse answers of `part` that are not one list for each document and, with `each`, one item for each mention.
 
     The items are candidates with `each`, else mentions.
