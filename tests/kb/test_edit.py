@@ -221,6 +221,7 @@ def test_a_retired_concept_is_found_nowhere_and_leads_on(path: Path) -> None:
     assert [hit.id for hit in kb.search("epileptic")] == []
     assert [hit.id for hit in kb.search("cold")] == ["X:2"]
     assert kb.info["retired"] == "5"
+    assert repr(kb).endswith("concepts=8)"), "as `linnet kb info` counts them"
 
 
 def test_what_was_retired_can_live_again(path: Path) -> None:

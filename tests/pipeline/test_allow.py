@@ -65,6 +65,8 @@ def test_what_a_knowledge_base_lacks_is_named(kb: KnowledgeBase) -> None:
         "ids: small.kb has no concept 'Z:0', 'Z:1', 'Z:2', 'Z:3', 'Z:4' and 2 more; `linnet kb search` finds ids",
     ]
     assert list(Allow(types=TYPES, ids=IDS, under=IDS).problems(kb)) == []
+    by_type = Allow(by_type=(("Disease", Allow(types=("Diseese",))),))
+    assert list(by_type.problems(kb)) == ["types: small.kb has no semantic type 'Diseese'; did you mean 'Disease'?"]
 
 
 @pytest.mark.parametrize("given", [5, "Disease", ["X:1"], {"under": "X:1"}])
@@ -80,6 +82,16 @@ def test_values_of_conditions_are_texts() -> None:
     for given, said in ((5, "types of Allow are texts, and 5 is none"), (["Disease", 0], "and 0 is none")):
         with pytest.raises(PipelineError, match=said):
             Allow(types=given)
+
+
+@pytest.mark.parametrize("by_type", [{"Disease": Allow(ids=["X:1"])}, [["Disease", Allow(ids=("X:1",))]]])  # type: ignore[arg-type]
+def test_further_conditions_may_be_lists_or_a_mapping(kb: KnowledgeBase, by_type: Any) -> None:
+    link = Dictionary(kb=kb) >> Decide(kb=kb)
+    assert answers(link, Allow(by_type=by_type)) == [("HP:0001250",), ("HP:0004322",), ("X:1",)]
+    also: Any = [Allow(by_type=by_type)]
+    assert answers(link, Allow(also=also)) == [("HP:0001250",), ("HP:0004322",), ("X:1",)]
+    with pytest.raises(PipelineError, match="by_type and also of Allow hold conditions, and 'X:1' is none"):
+        Allow(also=("X:1",))  # type: ignore[arg-type]
 
 
 def test_a_pipeline_holds_its_conditions_in_every_call(kb: KnowledgeBase) -> None:

@@ -68,6 +68,12 @@ def test_versions_do_not_mix() -> None:
             call([ONE, other])
 
 
+def test_candidates_of_no_named_version_are_of_any() -> None:
+    for call in (reciprocal_rank, interleaved, lambda lists: weighted_sum(lists, weights=[1, 1])):
+        assert call([ONE, Candidates.none()]) == call([ONE, NONE])
+        assert call([Candidates.none(), Candidates.none()]).kb == ""
+
+
 @pytest.mark.parametrize(
     ("scores", "want"),
     [

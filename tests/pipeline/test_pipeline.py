@@ -260,6 +260,42 @@ def test_answers_of_another_number_than_asked_for_name_the_component(kb: Knowled
             (Words() >> part)(docs)
 
 
+@dataclass(kw_only=True)
+class Says(Detector):
+    """Answers whatever it is told to."""
+
+    answer: Any
+
+    def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Any:
+        return self.answer
+
+
+@dataclass(kw_only=True)
+class SaysCandidates(Retriever):
+    """Answers whatever it is told to."""
+
+    answer: Any
+
+    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Any:
+        return self.answer
+
+
+def test_answers_of_another_kind_than_asked_for_name_the_component(kb: KnowledgeBase) -> None:
+    for answer, said in (
+        (None, "Says returned no list but NoneType: a list for each document"),
+        (iter([[]]), "Says returned no list but list_iterator"),
+        ([None], "Says returned no list but NoneType for document 'a'"),
+        ([[(0, 5)]], r"Says returned tuple for document 'a': linnet\.Mention is expected"),
+    ):
+        for part in (Says(answer=answer), Says(answer=answer) | Words()):
+            with pytest.raises(PipelineError, match=said):
+                (part >> Exact(kb=kb))([Document("a", TEXT)])
+    for item in (None, [1, 2]):
+        for links in (SaysCandidates(answer=[[item]]), Exact(kb=kb) | SaysCandidates(answer=[[item]])):
+            with pytest.raises(PipelineError, match=r"SaysCandidates returned \w+ for document .*linnet\.Candidates"):
+                (Words(words=("cold",)) >> links)([Document("a", TEXT)])
+
+
 def test_what_is_no_component_is_refused(kb: KnowledgeBase) -> None:
     for wrong, name in ((Decide, "Decide"), ("decide", "str"), (None, "NoneType")):
         with pytest.raises(PipelineError, match=f"^{name} is no component"):

@@ -95,6 +95,7 @@ def test_conditions_hold_where_they_are_known(kb: KnowledgeBase, drugs: Knowledg
     [
         (Allow(types=("Durg",)), r"allow\.types: .*has no semantic type 'Durg'; did you mean 'Drug'"),
         (Allow(ids=("HP:0001250", "HP:1")), r"allow\.ids: .*has no concept 'HP:1'"),
+        (Allow(by_type=(("Drug", Allow(ids=("HP:1",))),)), r"allow\.ids: .*has no concept 'HP:1'"),
         (Allow(types=("Drug",), also=(Allow(under=("HP:1",)),)), r"allow\.under: .*has no concept 'HP:1'"),
     ],
 )

@@ -127,7 +127,7 @@ class KnowledgeBase:
         return _reopen, (self.path, self.version)
 
     def __repr__(self) -> str:
-        return f"KnowledgeBase({str(self.path)!r}, version={self.version!r}, concepts={len(self)})"
+        return f"KnowledgeBase({str(self.path)!r}, version={self.version!r}, concepts={self.info['concepts']})"
 
     def __len__(self) -> int:
         return self._length

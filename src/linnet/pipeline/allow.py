@@ -24,8 +24,8 @@ SHOWN = 5  # ids that a message names
 class Allow:
     """Which concepts may be answered: conditions on a knowledge base, all of which hold; None = no condition.
 
-    ``by_type`` holds further conditions for mentions of a type, as pairs (mention type, conditions); a mention of
-    several such types needs to satisfy those of one. ``also`` are other conditions, all of which hold as well.
+    ``by_type`` holds further conditions for mentions of a type, as pairs (mention type, conditions) or a mapping; a
+    mention of several such types needs to satisfy those of one. ``also`` are other conditions, all of which hold too.
     """
 
     types: tuple[str, ...] | None = None
@@ -42,6 +42,15 @@ class Allow:
                 if wrong := [one for one in several if not isinstance(one, str)]:
                     raise PipelineError(f"{name} of Allow are texts, and {wrong[0]!r} is none")
                 object.__setattr__(self, name, several)
+        pairs = self.by_type.items() if isinstance(self.by_type, Mapping) else self.by_type
+        object.__setattr__(self, "by_type", tuple(map(tuple, pairs)))
+        object.__setattr__(self, "also", tuple(self.also))
+        if wrong := [one for one in self._further if not isinstance(one, Allow)]:
+            raise PipelineError(f"by_type and also of Allow hold conditions, and {wrong[0]!r} is none")
+
+    @property
+    def _further(self) -> tuple[Allow, ...]:
+        return *self.also, *(allow for _, allow in self.by_type)
 
     def mask(self, kb: KnowledgeBase, mention_types: Sequence[str] = ()) -> Mask:
         """Return the rows that are allowed for a mention of these types."""
@@ -61,7 +70,7 @@ class Allow:
                 more = f" and {len(lacking) - SHOWN:,} more" if len(lacking) > SHOWN else ""
                 few = f"{', '.join(map(repr, lacking[:SHOWN]))}{more}"
                 yield f"{field}: {kb.path.name} has no concept {few}{hint(kb, lacking[0])}"
-        for other in self.also:
+        for other in self._further:
             yield from other.problems(kb)
 
     def known_to(self, kb: KnowledgeBase) -> Allow:

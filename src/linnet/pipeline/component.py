@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
@@ -274,13 +274,24 @@ def merge(doc: Document, found: Iterable[Mention]) -> Document:
     return changed(doc, mentions=by_position([*kept, *new.values()]))
 
 
-def check_answers(part: object, docs: Sequence[Document], found: Sequence[Sequence[object]], *, each: bool) -> None:
-    """Refuse answers of `part` that are not one list for each document and, with `each`, one item for each mention."""
-    who = type(part).__name__
+def check_answers(part: object, docs: Sequence[Document], found: Any, *, each: bool) -> None:
+    """Refuse answers of `part` that are not one list for each document and, with `each`, one item for each mention.
+
+    The items are candidates with `each`, else mentions.
+    """
+    who, kind = type(part).__name__, Candidates if each else Mention
+    if not isinstance(found, Collection):
+        raise PipelineError(f"{who} returned no list but {type(found).__name__}: a list for each document is expected")
     if len(found) != len(docs):
         given = f"{len(found)} lists for {len(docs)} documents, from {docs[0].id if docs else ''!r} on"
         raise PipelineError(f"{who} returned {given}: a list for each is expected")
     for doc, items in zip(docs, found, strict=True):
+        if not isinstance(items, Collection):
+            given = f"no list but {type(items).__name__} for document {doc.id!r}"
+            raise PipelineError(f"{who} returned {given}: a list is expected")
+        if wrong := next((type(item).__name__ for item in items if not isinstance(item, kind)), None):
+            given = f"{wrong} for document {doc.id!r}"
+            raise PipelineError(f"{who} returned {given}: linnet.{kind.__name__} is expected")
         if each and len(items) != len(doc.mentions or ()):
             given = f"{len(items)} items for the {len(doc.mentions or ())} mentions of document {doc.id!r}"
             raise PipelineError(f"{who} returned {given}: one for each is expected")

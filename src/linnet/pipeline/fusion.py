@@ -189,7 +189,7 @@ def _table(lists: Lists, values: Sequence[Floats]) -> tuple[list[int], Floats]:
 
 
 def _candidates(lists: Lists, rows: Sequence[int], scores: Floats) -> Candidates:
-    versions = {some.kb for some in lists}
+    versions = {some.kb for some in lists} - {""}  # nobody said of which knowledge base they are
     if len(versions) > 1:
         raise PipelineError(f"candidates of several knowledge base versions cannot be fused: {sorted(versions)}")
     names: dict[int, int] = {}
@@ -202,7 +202,7 @@ def _candidates(lists: Lists, rows: Sequence[int], scores: Floats) -> Candidates
         rows=np.array(rows, np.int32),
         scores=np.minimum(scores, 1.0).astype(np.float32),  # sums may exceed 1 by rounding
         names=np.array([names.get(row, -1) for row in rows], np.int32),
-        kb=versions.pop(),
+        kb="".join(versions),
     )
     return found.sorted()
 
