@@ -31,6 +31,7 @@ from linnet.bench import (
     rerankers,
     scale,
     serve,
+    tasks,
 )
 from linnet.bench.kb import measure_kb, show, table_figures
 from linnet.cli.common import App, Quiet, Verbose, listen, table
@@ -74,6 +75,7 @@ app.command("rerank")(rerank.rerank)
 app.command("rerankers")(rerankers.rerankers)
 app.command("scale")(scale.scale)
 app.command("serve")(serve.serve)
+app.command("tasks")(tasks.tasks)
 
 
 @app.command("dictionary")

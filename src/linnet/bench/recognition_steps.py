@@ -31,7 +31,7 @@ from linnet.recipes.config import load, read_recipe
 from linnet.recipes.recipe import Recipe
 from linnet.train.network import NetworkComponent
 
-__all__ = ["Row", "front_of", "measure_all"]
+__all__ = ["Row", "front_of", "link_dev", "measure_all", "train_front"]
 
 logger = logging.getLogger(__name__)
 
@@ -89,13 +89,13 @@ def measure_all(
     train, dev = (list(split_documents(recipe.corpus, split=split, data=data)) for split in ("train", "dev"))
     train += training_texts(recipe.train_texts, train, data=data)
     trained = {
-        varied: _train(pipeline, recipes[varied], (train, dev), folder) for varied, pipeline in pipelines.items()
+        varied: train_front(pipeline, recipes[varied], (train, dev), folder) for varied, pipeline in pipelines.items()
     }
     if int8:
         trained[INT8] = _by_graphs(trained[""], source)
     rows = _compared(trained, dev)
     if int8:
-        turns = [[_linked(trained[which], dev)[1] for which in ("", INT8)] for _ in range(TURNS)]
+        turns = [[link_dev(trained[which], dev)[1] for which in ("", INT8)] for _ in range(TURNS)]
         whole, small = (len(dev) / min(seconds) for seconds in zip(*turns, strict=True))
         rows = [replace(rows[0], speed=whole), *rows[1:-1], replace(rows[-1], speed=small)]
     return rows
@@ -105,7 +105,7 @@ def _compared(pipelines: Mapping[str, Pipeline], dev: Sequence[Document]) -> lis
     """Return a row of each pipeline, all but the first with p against it."""
     rows, measures = [], []
     for varied, pipeline in pipelines.items():
-        found, seconds = _linked(pipeline, dev)
+        found, seconds = link_dev(pipeline, dev)
         figures = {one.name: one for one in end_to_end(list(zip(dev, found, strict=True)), live=str)}
         measures.append(figures[f"{STRICT}.f1"])
         rows.append(_row(varied, figures, len(dev) / seconds))
@@ -114,7 +114,7 @@ def _compared(pipelines: Mapping[str, Pipeline], dev: Sequence[Document]) -> lis
     return rows[:1] + [replace(row, p=p) for row, p in zip(rows[1:], chances, strict=True)]
 
 
-def _linked(pipeline: Pipeline, dev: Sequence[Document]) -> tuple[list[Document], float]:
+def link_dev(pipeline: Pipeline, dev: Sequence[Document]) -> tuple[list[Document], float]:
     """Return what a pipeline finds, and how many seconds that took."""
     seen = blind(dev, pipeline)
     pipeline(seen[:1])  # reads the networks
@@ -172,7 +172,9 @@ def front_of(pipeline: Pipeline, source: str) -> Pipeline:
     return found
 
 
-def _train(pipeline: Pipeline, recipe: Recipe, splits: tuple[list[Document], list[Document]], folder: Path) -> Pipeline:
+def train_front(
+    pipeline: Pipeline, recipe: Recipe, splits: tuple[list[Document], list[Document]], folder: Path
+) -> Pipeline:
     """Return a pipeline whose parts have learned what the recipe says; from `folder` if they have already."""
     train, dev = splits
     names = {task.name for task in learners(pipeline)}
