@@ -18,7 +18,7 @@ from linnet.detect.dictionary import Dictionary
 from linnet.detect.name_agreement import How, agree, shape
 from linnet.detect.name_search import Search, Text
 from linnet.detect.name_table import NameTable
-from linnet.errors import DataError
+from linnet.errors import DataError, PipelineError
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Abbreviations, Allow, Pipeline, Sentences
@@ -371,6 +371,8 @@ def test_types_under_and_allow(kb: KnowledgeBase) -> None:
 def test_one_string_is_one_type(kb: KnowledgeBase) -> None:
     assert {id for _, id in found(kb, "Seizure, cold.", types="Disease")} == {"2"}
     assert {id for _, id in found(kb, "Seizure, cold.", under="HP:0000118")} == {":0001250"}
+    with pytest.raises(PipelineError, match=r"dictionary\.under: small\.kb has no concept 'HP:9999999'"):
+        found(kb, "Seizure.", under=["HP:9999999"])
 
 
 def test_what_a_type_allows(kb: KnowledgeBase) -> None:
