@@ -42,11 +42,10 @@ def tasks(
     """Train a network that finds and links in its variants, and compare how each does recognition, typing and linking.
 
     The network is trained and asked without what stands behind it in the recipe; its first candidate is its answer. A
-    mention counts if its span is
-    exact and, for typing and linking, its type or its concept is right; "words" is the share of words with the right
-    label: BILOU, BILOU with the type, BIO with the concept. p is of the paired bootstrap over documents against the
-    recipe as it is, adjusted by Holm's procedure for all changes. Networks keep the weights that are best on the
-    dev split, in all rows alike.
+    mention counts if its span is exact and, for typing and linking, its type or its concept is right; "words" is the
+    share of words with the right label: BILOU, BILOU with the type, BIO with the concept. p is of the paired bootstrap
+    over documents against the recipe as it is, adjusted by Holm's procedure for all changes. Weights and cutoff are
+    those that are best on the dev split, in all rows alike.
     """
     from linnet.bench.tasks_steps import measure_all  # noqa: PLC0415 - imports PyTorch
 
