@@ -10,10 +10,19 @@ from linnet.data import Concept, Name
 from linnet.kb.build import build
 from tests.cli.conftest import Run, home, recipe, run
 
-__all__ = ["Run", "home", "recipe", "run", "small"]
+__all__ = ["Run", "home", "recipe", "run", "small", "write_bc5cdr"]
 
 # preferred name, what the training documents say, what the dev documents say
 SAID = (("Fever", "coughing", "coughing"), ("Cough", "coughs", "cough"), ("Ache", "aches", "coughs"))
+
+
+def write_bc5cdr(data: Path, document: str, *, train: int = 4) -> None:
+    """Write a corpus whose documents differ by their `{pmid}` alone: `train` to learn from, four to link."""
+    folder = data / "corpora" / "bc5cdr"
+    folder.mkdir(parents=True)
+    for split, pmids in (("Training", range(train)), ("Development", range(20, 24))):
+        text = "".join(document.format(pmid=pmid) for pmid in pmids)
+        (folder / f"CDR_{split}Set.PubTator.txt").write_text(text)
 
 
 @pytest.fixture

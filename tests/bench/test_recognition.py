@@ -11,6 +11,7 @@ from linnet.cli.tune import _make_search
 from linnet.data import Concept, Document, Name
 from linnet.kb.build import build
 from linnet.recipes import saving
+from tests.bench.conftest import write_bc5cdr
 from tests.cli.conftest import Run
 from tests.tiny_models import tiny_bert
 
@@ -40,11 +41,7 @@ part = "decide"
 
 @pytest.fixture
 def recipe(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "data" / "corpora" / "bc5cdr"
-    folder.mkdir(parents=True)
-    for split, pmids in (("Training", range(4)), ("Development", range(20, 24))):
-        text = "".join((TEXT + MORE).format(pmid=pmid) for pmid in pmids)
-        (folder / f"CDR_{split}Set.PubTator.txt").write_text(text)
+    write_bc5cdr(tmp_path / "data", TEXT + MORE)
     monkeypatch.setenv("LINNET_DATA", str(tmp_path / "data"))
     kb = build((Concept(f"MESH:D{n:06}", (Name(text),)) for n, text in enumerate(NAMES[:3])), tmp_path / "small.kb")
     made = tmp_path / "small.toml"

@@ -7,6 +7,7 @@ import pytest
 
 from linnet.data import Concept, Name
 from linnet.kb.build import build
+from tests.bench.conftest import write_bc5cdr
 from tests.cli.conftest import Run
 from tests.tiny_models import tiny_bert
 
@@ -38,11 +39,7 @@ bf16 = false
 
 @pytest.fixture
 def recipes(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    folder = tmp_path / "data" / "corpora" / "bc5cdr"
-    folder.mkdir(parents=True)
-    for split, pmids in (("Training", range(9)), ("Development", range(20, 24))):
-        text = "".join((TEXT + MORE).format(pmid=pmid) for pmid in pmids)
-        (folder / f"CDR_{split}Set.PubTator.txt").write_text(text)
+    write_bc5cdr(tmp_path / "data", TEXT + MORE, train=9)
     monkeypatch.setenv("LINNET_DATA", str(tmp_path / "data"))
     kb = build((Concept(f"MESH:D{n:06}", (Name(text),)) for n, text in enumerate(NAMES)), tmp_path / "small.kb")
     bert = tiny_bert(tmp_path / "tiny", words=NAMES, layers=1)

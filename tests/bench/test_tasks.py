@@ -7,6 +7,7 @@ import pytest
 
 from linnet.data import Concept, Document, Mention, Name
 from linnet.kb.build import build
+from tests.bench.conftest import write_bc5cdr
 from tests.cli.conftest import Run
 from tests.tiny_models import tiny_bert
 
@@ -32,11 +33,7 @@ lr = 5e-3
 
 @pytest.fixture
 def recipe(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "data" / "corpora" / "bc5cdr"
-    folder.mkdir(parents=True)
-    for split, pmids in (("Training", range(4)), ("Development", range(20, 24))):
-        text = "".join((TEXT + MORE).format(pmid=pmid) for pmid in pmids)
-        (folder / f"CDR_{split}Set.PubTator.txt").write_text(text)
+    write_bc5cdr(tmp_path / "data", TEXT + MORE)
     monkeypatch.setenv("LINNET_DATA", str(tmp_path / "data"))
     kb = build((Concept(f"MESH:D{n:06}", (Name(text),)) for n, text in enumerate(WORDS[:3])), tmp_path / "small.kb")
     made = tmp_path / "small.toml"

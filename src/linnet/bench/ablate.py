@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linnet.bench.recognition import Changes
 from linnet.cli.common import AsJson, Corpora, Docs, Quiet, Verbose, check_docs, listen, table
 from linnet.corpora.catalog import read_corpus
 from linnet.corpora.splits import dev_documents, training_texts
@@ -51,9 +52,7 @@ def ablation(
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Measure this change of the recipe instead; join several with blanks."),
     ] = None,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe in all rows.")
-    ] = None,
+    changes: Changes = None,
     docs: Docs = None,
     as_json: AsJson = False,
     quiet: Quiet = False,

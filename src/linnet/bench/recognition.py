@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
 from linnet.cli.common import AsJson, Corpora, Docs, Quiet, Verbose, check_docs, listen, table
 from linnet.evaluate.rows import NOTHING, PageTable
 
-__all__ = ["TABLE", "recognition"]
+__all__ = ["TABLE", "Changes", "Vary", "recognition"]
 
 logger = logging.getLogger(__name__)
+
+Vary: TypeAlias = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=VALUE", help="Measure this change too; join several with blanks.")
+]
+Changes: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe in all rows.")
+]
 
 TABLE = PageTable(
     by="linnet bench recognition",
@@ -26,11 +33,8 @@ TABLE = PageTable(
 
 def recognition(
     source: Annotated[str, typer.Argument(metavar="RECIPE", help="Name or file of a recipe that finds mentions.")],
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Measure this change too; join several with blanks."),
-    ] = None,
-    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a key of the recipe in all rows.")] = None,
+    vary: Vary = None,
+    changes: Changes = None,
     int8: Annotated[
         bool, typer.Option("--int8", help="Also run the networks of the recipe by ONNX Runtime with a byte a number.")
     ] = False,

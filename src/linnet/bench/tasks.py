@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linnet.bench.recognition import Changes, Vary
 from linnet.cli.common import AsJson, Corpora, Docs, Quiet, Verbose, check_docs, listen, table
 from linnet.evaluate.rows import NOTHING, PageTable
 
@@ -26,11 +27,8 @@ TABLE = PageTable(
 
 def tasks(
     source: Annotated[str, typer.Argument(metavar="RECIPE", help="Name or file of a recipe that finds and links.")],
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Measure this change too; join several with blanks."),
-    ] = None,
-    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a key of the recipe in all rows.")] = None,
+    vary: Vary = None,
+    changes: Changes = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of trainings of each row; mean and deviation.")] = 1,
     folder: Annotated[Path, typer.Option(help="Folder for trained models; later runs reuse it.")] = Path("tasks"),
     data: Corpora = None,

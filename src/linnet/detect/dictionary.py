@@ -38,7 +38,7 @@ from linnet.detect.findings import (
 from linnet.detect.informal import LayFile, LaySearch, named_senses
 from linnet.detect.name_search import Batch, Match, Search, SurfaceSearch, Text, View
 from linnet.detect.name_table import MAX_WORDS, NamesFile, NameTable, name_codes
-from linnet.errors import DataError, PipelineError
+from linnet.errors import DataError, KnowledgeBaseError, PipelineError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Abbreviations, Allow, Component, Detector, Sentences, Step
 from linnet.pipeline.aliases import Aliases, Key
@@ -255,17 +255,16 @@ class Dictionary(Detector):
 
     def _wanted(self, allow: Allow | None) -> list[bool] | None:
         """Return for each row of the knowledge base, and at the end for none, whether it may be found; None = any."""
-        allowed = [self._own(), allow, *(allow.also if allow else ())]
-        masks = [_mask(item, self.kb) for item in allowed if item is not None and item != Allow()]
+        own = Allow(types=tuple(self.types) or None, under=tuple(self.under) or None)
+        allowed = [own, allow, *(allow.also if allow else ())]
+        try:
+            masks = [_mask(item, self.kb) for item in allowed if item is not None and item != Allow()]
+        except KnowledgeBaseError as error:
+            if problem := next(own.problems(self.kb), None):
+                raise PipelineError(f"dictionary.{problem}") from error
+            raise
         wanted: list[bool] = functools.reduce(np.logical_and, masks).tolist() if masks else []
         return [*wanted, False] if wanted else None
-
-    def _own(self) -> Allow:
-        """Return its own conditions, refused by the keyword that names what the knowledge base lacks."""
-        own = Allow(types=tuple(self.types) or None, under=tuple(self.under) or None)
-        if problem := next(own.problems(self.kb), None):
-            raise PipelineError(f"dictionary.{problem}")
-        return own
 
     @property
     def learns(self) -> bool:

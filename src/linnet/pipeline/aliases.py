@@ -229,12 +229,14 @@ def _read(
     path: Path, kb: KnowledgeBase, lost: set[str], moved: set[int], *, partly: bool
 ) -> Iterator[tuple[tuple[str, Key], int]]:
     """Yield document, pair and count; the row of a retired concept is its own, and among those `moved`."""
+    rows: dict[str | None, int | None] = {None: -1}  # a concept has many aliases, each a line
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             try:
                 record = json.loads(line)
                 text, concept, documents = record["alias"], record["concept"], record["documents"]
-                row = -1 if concept is None else _row_learned(kb, concept, lost, moved, partly=partly)
+                if concept not in rows:
+                    rows[concept] = _row_learned(kb, concept, lost, moved, partly=partly)
                 checked = [(str(doc), _positive(count)) for doc, count in documents.items()]
             except UnknownConceptError as error:
                 if partly:
@@ -245,7 +247,7 @@ def _read(
                 raise FormatError(path, problem, line=number) from error
             if not isinstance(text, str):
                 raise FormatError(path, f"alias {text!r} is no text", line=number)
-            if row is not None:
+            if (row := rows[concept]) is not None:
                 yield from (((doc, (text, row)), count) for doc, count in checked)
 
 

@@ -104,9 +104,12 @@ def _keep(
 
 def _named_here(docs: Sequence[Document], new: Sequence[Concept]) -> Iterator[Fault]:
     """Yield what the project calls by an id that GOLD mentions have: in the project of a file it may be another one."""
+    naming: dict[str, list[str]] = {concept.id: [] for concept in new}
+    for doc in docs if new else ():
+        for id in naming.keys() & {id for one in doc.mentions or () for id in _ids(one)}:
+            naming[id].append(doc.id)
     for concept in new:
-        ids = [doc.id for doc in docs if any(concept.id in _ids(one) for one in doc.mentions or ())]
-        if ids:
+        if ids := naming[concept.id]:
             more = f", and {len(ids) - 1} other documents," if len(ids) > 1 else ""
             said = f"GOLD{more} names {concept.id}, which is {concept.name!r} in this project"
             yield Fault(ids[0], None, f"{said}; link such mentions anew if they mean something else", KEPT)
