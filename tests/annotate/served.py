@@ -50,12 +50,12 @@ def serving(folder: Path | None, *options: str, port: int = 0) -> Iterator[tuple
 
 
 def ask(port: int, method: str, path: str, body: Any = None, **headers: str) -> Any:
-    """Send a request, and return the answer, with the cookie if it sets one."""
+    """Send a request, and return the answer, None of an empty one, with the cookie if it sets one."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     sent = None if body is None else json.dumps(body)
     connection.request(method, PREFIX + path, sent, {"Content-Type": "application/json", **headers})
     answer = connection.getresponse()
-    content = json.loads(answer.read())
+    content = json.loads(answer.read() or "null")
     cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
     connection.close()
     return {**content, "cookie": cookie} if cookie else content

@@ -14,7 +14,7 @@ import pytest
 
 from linnet.kb import KnowledgeBase
 from tests.annotate.served import serving
-from tests.browser.workbench.site import KB, PASSWORD, Site
+from tests.browser.workbench.site import KB, PASSWORD, Person, Site
 from tests.browser.workbench.tab import Tab
 
 if TYPE_CHECKING:
@@ -159,3 +159,19 @@ def test_from_the_first_link_to_documents_of_two(chromium: Browser, first: Site,
     for one in (tab, *others):
         one.close()
         assert one.complaints == []
+
+
+def test_an_erased_text_does_not_come_back(me: Person, mine: Tab, tmp_path: Path) -> None:
+    project = me.project(("note-1", "Seizures."))
+    [document] = [one["document"] for one in me.ask("GET", f"/projects/{project}/documents")["documents"]]
+    me.ask("DELETE", f"/projects/{project}/documents/{document}")
+    note = tmp_path / "note-1.txt"
+    note.write_text("Seizures.")
+    mine.page.on("filechooser", lambda _: None)
+    page = mine.open(f"#/p/{project}")
+    page.get_by_role("heading", level=1).wait_for()
+    told = upload(page, [note])
+    assert told.startswith("Nothing was added.")
+    assert "was erased in this project" in told
+    assert mine.faults() == []
+    mine.picture("upload-erased")

@@ -30,7 +30,7 @@ __all__ = ["router"]
 router = make_router()
 MOST_FILES = 1000
 LISTED = 200
-ERASED = "the text was erased in this project, and no upload brings it back; give the document another id if it is to"
+ERASED = "the text was erased in this project, and no upload brings it back; to add it all the same, give it another id"
 
 
 class Paste(Body):

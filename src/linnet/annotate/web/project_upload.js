@@ -194,7 +194,7 @@ class Upload extends View {
     if (there) said.push(`${count(there)} ${there === 1 ? 'was' : 'were'} there already`);
     if (otherwise) said.push(`${count(otherwise)} ${otherwise === 1 ? 'is' : 'are'} there with other annotations, which stay`);
     if (alike) said.push(`${count(alike)} of the new ${alike === 1 ? 'has' : 'have'} the id of another document: its text differs, and both stay`);
-    if (!(added || there || otherwise) && errors.length) return 'Nothing could be read.';
+    if (!(added || there || otherwise) && errors.length) return 'Nothing was added.';
     if (!(added || there || otherwise) && left.length) return 'Nothing was sent.';
     return `${said.join(', ')}.`;
   }
