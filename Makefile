@@ -50,8 +50,8 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 --d
 test: $(VENV)/dev.stamp  ## the tests but for the slow ones
 	@$(PYTEST) -m "not slow"
 
-coverage: $(VENV)/dev.stamp  ## all tests but those in a browser, with branch coverage, which takes twice the time
-	@$(PYTEST) -m "not browser" --cov --cov-report=term:skip-covered --cov-fail-under=90
+coverage: $(VENV)/dev.stamp  ## the same with branch coverage, which takes twice the time
+	@$(PYTEST) -m "not slow" --cov --cov-report=term:skip-covered --cov-fail-under=90
 
 test-all: $(VENV)/dev.stamp  ## the slow ones too, in one run; those in a browser are test-browser
 	@$(PYTEST) -m "not browser"
