@@ -92,6 +92,7 @@ def test_further_conditions_may_be_lists_or_a_mapping(kb: KnowledgeBase, by_type
     assert answers(link, Allow(also=also)) == [("HP:0001250",), ("HP:0004322",), ("X:1",)]
     with pytest.raises(PipelineError, match="by_type and also of Allow hold conditions, and 'X:1' is none"):
         Allow(also=("X:1",))  # type: ignore[arg-type]
+    assert Allow(also=Allow(ids=("X:1",))) == Allow(also=(Allow(ids=("X:1",)),))  # type: ignore[arg-type]
 
 
 def test_a_pipeline_holds_its_conditions_in_every_call(kb: KnowledgeBase) -> None:

@@ -164,8 +164,8 @@ def test_what_cannot_stand_side_by_side_is_refused(kb: KnowledgeBase, drugs: Kno
         several(linker(kb), linker(drugs), linker(kb))
     with pytest.raises(PipelineError, match="puts pipelines together"):
         Several([Dictionary(kb=kb), linker(drugs)])  # type: ignore[list-item]
-    with pytest.raises(linnet.errors.LinnetError, match="has no name"):
-        linnet.save(Pipeline(several(linker(kb), linker(drugs)), kb=kb), tmp_path / "saved")
+    with pytest.raises(linnet.errors.LinnetError, match="save each of them"):
+        linnet.save(several(linker(kb), linker(drugs)), tmp_path / "saved")
 
 
 def test_an_edited_knowledge_base_is_taken_by_its_own_pipeline(drugs: KnowledgeBase, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ class Allow:
                 object.__setattr__(self, name, several)
         pairs = self.by_type.items() if isinstance(self.by_type, Mapping) else self.by_type
         object.__setattr__(self, "by_type", tuple(map(tuple, pairs)))
-        object.__setattr__(self, "also", tuple(self.also))
+        object.__setattr__(self, "also", (self.also,) if isinstance(self.also, Allow) else tuple(self.also))
         if wrong := [one for one in self._further if not isinstance(one, Allow)]:
             raise PipelineError(f"by_type and also of Allow hold conditions, and {wrong[0]!r} is none")
 

@@ -35,6 +35,10 @@ def save(pipeline: Pipeline, folder: str | Path) -> None:
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise LinnetError(f"{folder} exists and is not empty: give a new folder")
+    if pipeline.terminologies is not None:
+        raise LinnetError(
+            "a pipeline of several terminologies has no folder: save each of them, and join them when loaded"
+        )
     if pipeline.kb is None:
         raise KnowledgeBaseError("the pipeline has no knowledge base to name in its folder: make it with linnet.load")
     packages = _packages(pipeline.parts)  # before anything is written
