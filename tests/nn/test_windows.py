@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.tiny_models import tiny_bert
 
 from linnet.data import Document, Span
 from linnet.nn.encoder import Encoder
+from linnet.nn.windows import run_lstm
 from linnet.text.windows import Text, read, windows
 
 
@@ -50,3 +52,19 @@ def test_the_first_piece_of_a_word_may_hold_a_blank(tmp_path: Path) -> None:
     ).save_pretrained(folder)
     [text] = read([Document.of("the patient had gout")], Encoder.load(folder))
     assert sorted(set(text.owners.tolist())) == [0, 1, 2, 3]
+
+
+def test_an_lstm_reads_padded_windows_as_packed_ones() -> None:
+    torch.manual_seed(1)
+    lstm = torch.nn.LSTM(6, 4, 2, bidirectional=True, batch_first=True)
+    words, lengths = torch.randn(3, 7, 6, requires_grad=True), torch.tensor([5, 7, 1])
+    packed = torch.nn.utils.rnn.pack_padded_sequence(words, lengths, batch_first=True, enforce_sorted=False)
+    wanted, _ = torch.nn.utils.rnn.pad_packed_sequence(lstm(packed)[0], batch_first=True)
+    learned = [words, *lstm.parameters()]
+    gradients = torch.autograd.grad(wanted.square().sum(), learned)
+    said = run_lstm(lstm, words, lengths)
+    torch.testing.assert_close(said, wanted, atol=1e-6, rtol=0)
+    found = torch.autograd.grad(said.square().sum(), learned)
+    torch.testing.assert_close(found, gradients, atol=1e-5, rtol=1e-4)
+    with torch.inference_mode():
+        torch.testing.assert_close(run_lstm(lstm, words, lengths), wanted, atol=1e-6, rtol=0)

@@ -168,9 +168,9 @@ class HierarchicalNetwork(nn.Module, EncodesNames):
         self.dropout = nn.Dropout(0.0)
         self.allowed = rules_of(BILOU, "BILOU")
 
-    def _lstms(self, size: int, between: Between) -> dict[str, nn.Module]:
+    def _lstms(self, size: int, between: Between) -> dict[str, nn.LSTM]:
         """Return the BiLSTM of each task, the lowest first."""
-        made: dict[str, nn.Module] = {}
+        made: dict[str, nn.LSTM] = {}
         below = 0
         for task in self.tasks:
             seen = below + (size if self.shortcuts or not below else 0)
@@ -247,8 +247,9 @@ class HierarchicalNetwork(nn.Module, EncodesNames):
         for task in self.tasks:
             own = words if task == LINKING else words.detach()  # the reader is tuned by linking alone
             seen = [own] if below is None else [own, below] if self.shortcuts else [below]
+            lstm: nn.LSTM = self.between[task]  # type: ignore[assignment]
             with torch.autocast(self.device.type, enabled=False):
-                below = run_lstm(self.between[task], torch.cat(seen, dim=2), lengths.clamp(min=1))
+                below = run_lstm(lstm, torch.cat(seen, dim=2), lengths.clamp(min=1))
             below = self.dropout(below)
             made[task] = below
         return made

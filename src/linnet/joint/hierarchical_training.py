@@ -311,8 +311,7 @@ class HierarchicalTraining:
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """Return the losses of linking, recognition and typing."""
-        said = [torch.cat(parts) for parts in zip(*(self.network(group) for group in batch.groups), strict=True)]
-        recognition, typing, linking = said
+        recognition, typing, linking = self.network.say([self.network.read(group) for group in batch.groups])
         losses = {
             "linking": self._link(batch, linking),
             "recognition": self.args.recognition_weight * _mean_loss(recognition, batch.recognition),

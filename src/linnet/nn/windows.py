@@ -78,14 +78,44 @@ def mean_of_pieces(hidden: Tensor, batch: Pieces) -> Tensor:
     return means
 
 
-def run_lstm(lstm: nn.Module, words: Tensor, lengths: Tensor) -> Tensor:
+def run_lstm(lstm: nn.LSTM, words: Tensor, lengths: Tensor) -> Tensor:
     """Return what a bidirectional LSTM says of words, (windows, words, 2 x its size), which does not read padding.
 
+    What it says there is 0. On a CPU it is run direction by direction over padded windows, in a third of the time that
+    packed ones take.
+
     Args:
-        lstm: with the batch first.
+        lstm: with the batch first, without dropout between its layers.
         words: (windows, words, d).
         lengths: words of each window, int64 (windows,), 1 at least.
     """
+    if words.device.type == "cpu":
+        return _run_padded(lstm, words, lengths)
     packed = nn.utils.rnn.pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
     said, _ = nn.utils.rnn.pad_packed_sequence(lstm(packed)[0], batch_first=True, total_length=words.shape[1])
     return said
+
+
+def _run_padded(lstm: nn.LSTM, words: Tensor, lengths: Tensor) -> Tensor:
+    """Return the same; the direction backward reads turned windows, whose padding stays behind."""
+    places = torch.arange(words.shape[1])
+    own = places < lengths[:, None]  # (windows, words)
+    turned = torch.where(own, lengths[:, None] - 1 - places, places)
+    begin = words.new_zeros(1, len(words), lstm.hidden_size)
+    seen = words
+    for layer in range(lstm.num_layers):
+        forward, backward = lstm.all_weights[2 * layer : 2 * layer + 2]
+        said = [_run_one_way(forward, seen, begin), _turn(_run_one_way(backward, _turn(seen, turned), begin), turned)]
+        seen = torch.cat(said, dim=2)
+    return seen * own[:, :, None]
+
+
+def _run_one_way(weights: Sequence[Tensor], words: Tensor, begin: Tensor) -> Tensor:
+    """Return what one direction of a layer says, (windows, words, size)."""
+    said: Tensor = torch.lstm(words, (begin, begin), [*weights], True, 1, 0.0, torch.is_grad_enabled(), False, True)[0]
+    return said
+
+
+def _turn(words: Tensor, places: Tensor) -> Tensor:
+    """Return vectors in the order of `places` (windows, words)."""
+    return words.gather(1, places[:, :, None].expand(-1, -1, words.shape[2]))
