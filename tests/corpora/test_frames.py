@@ -38,7 +38,7 @@ def test_a_frame_is_what_the_csv_is(link: linnet.Pipeline, tmp_path: Path) -> No
     pandas = pytest.importorskip("pandas", reason="the extra frames is not installed")
     docs = link([TEXT, "Nothing.", "Fits."])
     frame = linnet.frame(docs)
-    linnet.write(docs, tmp_path / "found.csv", kb=link.kb)
+    linnet.write(docs, tmp_path / "found.csv")
     csv = pandas.read_csv(tmp_path / "found.csv", keep_default_na=False)
     assert tuple(frame.columns) == COLUMNS
     for column in COLUMNS:

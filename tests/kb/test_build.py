@@ -147,7 +147,7 @@ def test_versions_follow_nothing_else(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_version_is_of_what_the_file_holds(tmp_path: Path) -> None:
-    with pytest.warns(LinnetWarning, match="3 parents are not in the source and were left out, for example 'A:9'"):
+    with pytest.warns(LinnetWarning, match="3 parents are not in the source and left out, for example 'A:9'"):
         kb = build([named("X:1", "Z:9", "X:2", "A:9"), named("X:2"), named("X:3", "Z:9")], tmp_path / "a.kb")
     assert kb[0].parents == ("X:2",)
     assert kb[2].parents == ()
@@ -236,7 +236,7 @@ def test_a_retired_parent_is_left_out_and_a_circle_through_tombstones_refused(tm
         build([named("X:0"), *old], tmp_path / "a.kb", whole_retired=True)
     with pytest.raises(KnowledgeBaseError, match="the source is empty"):
         build([replace(old[0], replaced_by="")], tmp_path / "a.kb", whole_retired=True)
-    with pytest.warns(LinnetWarning, match="1 parents are not in the source and were left out, for example 'O:1'"):
+    with pytest.warns(LinnetWarning, match="1 parent is not in the source and left out, for example 'O:1'"):
         kb = build([named("X:0", "O:1"), replace(old[0], replaced_by="")], tmp_path / "a.kb", whole_retired=True)
     with KnowledgeBase.edit(kb.path) as change:  # the version is that of what the file holds
         change.add(Concept("X:0", definition="zero"))

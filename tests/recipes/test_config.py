@@ -242,6 +242,13 @@ def test_values_that_another_component_refuses(recipe: Path, kb: KnowledgeBase, 
         load(recipe, kb=kb, changes=[f"pipeline=[{{use='tagger', names={names}}}]"])
 
 
+def test_a_knowledge_base_is_no_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINNET_HOME", str(tmp_path))
+    build([Concept("A:1", (Name("ache"),))], tmp_path / "kb" / "rheum.kb")
+    [said] = problems(Path("rheum"))
+    assert said.endswith("; rheum is a knowledge base: load('dictionary', kb='rheum'), and --kb rheum in the shell")
+
+
 def test_missing_recipes(tmp_path: Path) -> None:
     assert problems(Path("hp0")) == ("no such recipe or file; did you mean 'hpo'?",)
     [said] = problems(Path("/no/such.toml"))

@@ -162,6 +162,7 @@ def test_quotes_and_separators(tmp_path: Path) -> None:
         ("id\tname\n\tb\n", 2, "the id is empty"),
         ("id\tname\nZ:1\t \n", 2, "the name is empty"),
         ("id\tname\nZ 1\ta\n", 2, "holds a blank"),
+        ("id\tname\tparents\nZ:1\ta\tthe b\n", 2, "'the b' holds a blank; the column 'parents' holds ids of concepts"),
         ("id\tname\tparents\nZ:1\ta\tZ:2|Z:1\n", 2, "Z:1 is its own parent"),
         ("id\tname\treplaced_by\nZ:1\ta\tZ:1\n", 2, "Z:1 is its own successor"),
         ("id\tname\tscope\nZ:1\ta\texakt\n", 2, "the scope 'exakt' is none of .*did you mean 'exact'"),

@@ -129,8 +129,11 @@ def finish(kb: KnowledgeBase, started: float, *, quiet: bool) -> None:
             say(f"  {count:,} {have} to several concepts: {'; '.join(_told(kb, name) for name in shared)}{more}")
         if short := _not_found(NameTable.of(kb), short_names(kb.file)):
             named = ", ".join([*short[:SHOWN], *(["…"] if len(short) > SHOWN else [])])
-            like = f"names written like short forms ({named}): {len(short):,}, found only where the text defines them"
-            say(f"  {like}, or with --abbreviations (docs/terminologies.md)")
+            say(
+                f"  names written like short forms ({named}): {len(short):,}, found only where the text defines them, "
+                "others like them where the words around speak for them; --abbreviations lists those that are always "
+                "meant (docs/terminologies.md)"
+            )
 
 
 def _not_found(table: NameTable, short: Sequence[str]) -> list[str]:

@@ -132,7 +132,7 @@ def write(
         docs: the documents, consumed one by one; or one.
         path: the file; replaced only when all is written. ``.gz`` at the end packs it.
         format: one of `FORMATS`; None takes it from the suffix, and JSON Lines for standard output.
-        kb: the knowledge base that candidates and names belong to.
+        kb: the knowledge base that candidates and names belong to; it need not be given for what a pipeline returned.
         options: other keywords of the writer of the format (`writer_options_of`).
 
     Raises:
@@ -158,10 +158,11 @@ def write_beside(
     options: Mapping[str, Any] = EMPTY,
 ) -> int:
     """Write documents as `write` does, to a file or folder `aside`, on the same disk, until all is there."""
-    from linnet.corpora.names import documents  # noqa: PLC0415 - needed where documents are written
+    from linnet.corpora.names import documents, known  # noqa: PLC0415 - needed where documents are written
 
     if not isinstance(path, (str, PathLike)):
         raise LinnetError(f"expected the name of a file, found {type(path).__name__}: linnet.write(docs, path)")
+    kb = known(docs, kb)
     docs = documents(docs)
     format = format_of(path) if format is None else format
     check_place(path, format)

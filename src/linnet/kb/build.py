@@ -282,7 +282,8 @@ def _resolve_parents(connection: sqlite3.Connection) -> None:
         f"SELECT count(*), min(parent) FROM temp.staged WHERE NOT {LIVE.format('parent')}"
     ).fetchone()
     if unknown[0]:
-        warn(f"{unknown[0]} parents are not in the source and were left out, for example {unknown[1]!r}")
+        are = "1 parent is" if unknown[0] == 1 else f"{unknown[0]} parents are"
+        warn(f"{are} not in the source and left out, for example {unknown[1]!r}; parents are ids of concepts")
 
 
 def _dropped_parents(connection: sqlite3.Connection) -> int:

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from linnet.errors import DataError, FormatError, KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
 from linnet.frozen import freeze
-from linnet.home import PIPELINE_NAME, SEVERAL, pipelines_folder, read_json
+from linnet.home import PIPELINE_NAME, SEVERAL, kb_folder, pipelines_folder, read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Component, Pipeline, Stage
 from linnet.pipeline.component import Seen
@@ -89,6 +89,8 @@ def _hint(source: str) -> str:
     if hint := did_you_mean(source, [name for name in recipes() if ("/" in name) == ("/" in source)]):
         return hint
     at_hub = f"; at the Hugging Face Hub it is {AT_HUB}{source}" if OWNED.fullmatch(source) else ""
+    if "/" not in source and (kb_folder() / f"{source}.kb").is_file():
+        return f"; {source} is a knowledge base: load('dictionary', kb={source!r}), and --kb {source} in the shell"
     plain = [name for name in recipes() if "/" not in name]
     corpora = dict.fromkeys(f"{name.partition('/')[0]}/…" for name in recipes() if "/" in name)
     return f"{at_hub}; shipped recipes: {', '.join([*plain, *corpora])}"

@@ -323,9 +323,11 @@ def _many(row: Row, column: str, source: _Source) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
-def _id(text: str, line: int, source: _Source) -> str:
+def _id(text: str, line: int, source: _Source, column: str = "id") -> str:
     if " " in text:
-        raise FormatError(source.path, f"the id {text!r} holds a blank", line=line)
+        theirs = source.columns.get(column, column)
+        of = "" if column == "id" else f"; the column {theirs!r} holds ids of concepts, not their names"
+        raise FormatError(source.path, f"the id {text!r} holds a blank{of}", line=line)
     return curie(f"{source.prefix}:{text}" if source.prefix and not PREFIXED.match(text) else text)
 
 
@@ -335,7 +337,7 @@ def _concept(row: Row, line: int, source: _Source) -> Concept:
         raise FormatError(source.path, "the id is empty", line=line)
     id = _id(text, line, source)
     replaced_by = _successor(row, line, source)
-    parents = tuple(_id(parent, line, source) for parent in _many(row, "parents", source))
+    parents = tuple(_id(parent, line, source, "parents") for parent in _many(row, "parents", source))
     if id in parents:
         raise FormatError(source.path, f"{id} is its own parent", line=line)
     if id == replaced_by:
@@ -356,7 +358,7 @@ def _successor(row: Row, line: int, source: _Source) -> str | None:
     """Return the successor of a retired concept, "" if there is none; None of a live one."""
     successor = _one(row, "replaced_by", line, source)
     if successor not in ("", NO_SUCCESSOR):
-        return _id(successor, line, source)
+        return _id(successor, line, source, "replaced_by")
     return "" if successor or source.doubts.is_retired(_one(row, "retired", line, source), line) else None
 
 
