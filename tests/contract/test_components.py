@@ -205,6 +205,7 @@ CASES: dict[str, list[Make]] = {
         lambda kb: hierarchical(kb, variant="pt_single", rows="plain", context="sentences"),
         lambda kb: hierarchical(kb, variant="pt_multi", rows="names", dictionary=False, context="none", window=16),
         lambda kb: hierarchical(kb, variant="pt_hierarchical", decoding="labels", shortcuts=False, layers=1),
+        lambda kb: hierarchical(kb, variant="pt_hierarchical", rows="plain", residual=False),
         lambda kb: trained(
             Hierarchical(kb=kb, encoder=tiny(), variant="pe_single", find=False, names="preferred"), kb, epochs=1
         ),

@@ -103,6 +103,8 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
         lstm: size of the BiLSTM of each task of a ``hierarchical`` variant, each way.
         layers: of each BiLSTM.
         shortcuts: each BiLSTM sees the reader's words beside what the task below says.
+        residual: the reader's words are added to the vectors that the BiLSTM of linking makes, so that it learns from
+            few documents; else it links by its own alone, as published. Rows that begin as names always have it.
         names: a vector for ``all`` names of a concept, or for the ``preferred`` one.
         name_pooling: of a name's tokens: ``cls``, the mean, or the mean of its own tokens, ``span``.
         name_tokens: word pieces of a name.
@@ -127,6 +129,7 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
     lstm: int = 192
     layers: int = 2
     shortcuts: bool = True
+    residual: bool = True
     names: Literal["all", "preferred"] = "all"
     name_pooling: Literal["cls", "mean", "span"] = "span"
     name_tokens: int = 50
@@ -144,7 +147,8 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
     TRAINING = "linnet.joint.hierarchical_training"
     ARGS = HierarchicalArgs
     LEARNED = frozenset({
-        "variant", "rows", "encoder", "context", "lstm", "layers", "shortcuts", "name_pooling", "dictionary",
+        "variant", "rows", "encoder", "context", "lstm", "layers", "shortcuts", "residual",
+        "name_pooling", "dictionary",
     })  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -215,7 +219,7 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
             sharing=sharing,  # type: ignore[arg-type]
             typing_labels=len(self.type_labels),
             features=len(self.marks),
-            between=Between(self.lstm, self.layers, self.shortcuts),
+            between=Between(self.lstm, self.layers, self.shortcuts, self.residual),
             concepts=self._concepts(folder) if self.rows != "tied" else (),
         )
         if max(self.window, self.name_tokens) > network.mention.window:

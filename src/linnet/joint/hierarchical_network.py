@@ -6,8 +6,9 @@
     hierarchical  one reader; each task has a BiLSTM that sees the reader's words and what the BiLSTM below says:
               recognition, typing, linking. Recognition and typing do not tune the reader.
 
-Where the output layer is made of names, the vectors of linking are those of the reader plus what its layer says, which
-is 0 in the beginning: they begin as what the encoder makes of names.
+Where the output layer is made of names, and with ``residual`` above BiLSTMs, the vectors of linking are those of the
+reader plus what its layer says, which is 0 in the beginning: they begin as what the encoder makes of names, and linking
+need not wait until BiLSTMs that begin with nothing have learned to tell words apart.
 
 Layers behind the task's words are linear, so that the mean of a mention's words can be taken behind them: this is what
 a vector of an entity is (Wiatrak and Iso-Sipila 2020, §2).
@@ -71,11 +72,15 @@ TOGETHER = 32  # windows that a BiLSTM reads at once
 
 
 class Between(NamedTuple):
-    """The BiLSTMs of tasks: their size each way, their layers, and whether they see the reader's words too."""
+    """The BiLSTMs of tasks: their size each way, their layers, and whether they see the reader's words too.
+
+    ``residual``: the reader's words are added to the vectors of linking.
+    """
 
     size: int
     layers: int
     shortcuts: bool
+    residual: bool
 
 
 class Outputs(NamedTuple):
@@ -149,7 +154,8 @@ class HierarchicalNetwork(nn.Module, EncodesNames):
         size = encoders[LINKING].size
         self.entity = encoders[LINKING] if entity is None else entity
         self.name_pool = Pool(name_pooling, self.entity.size)
-        self.of_names = entity is not None or not concepts
+        of_names = entity is not None or not concepts
+        self.adds_words = of_names or (between.residual and sharing == "hierarchical")
         self.widths = {RECOGNITION: len(BILOU), TYPING: typing_labels, LINKING: self.entity.size}
         self.tasks = [task for task in TASKS if task != TYPING or typing_labels]
         with torch.random.fork_rng(devices=[]):  # the same each time, whatever was drawn before
@@ -158,7 +164,7 @@ class HierarchicalNetwork(nn.Module, EncodesNames):
             self.between = nn.ModuleDict(self._lstms(size, between) if sharing == "hierarchical" else {})
             width = 2 * between.size if sharing == "hierarchical" else size
             self.heads = nn.ModuleDict({task: nn.Linear(width, self.widths[task]) for task in self.tasks})
-            if self.of_names:
+            if self.adds_words:
                 nn.init.zeros_(self.heads[LINKING].weight)  # type: ignore[arg-type]
                 nn.init.zeros_(self.heads[LINKING].bias)  # type: ignore[arg-type]
             self.nil = nn.Parameter(torch.randn(self.entity.size) * SPREAD)
@@ -227,7 +233,7 @@ class HierarchicalNetwork(nn.Module, EncodesNames):
             words = {task: read.get(task, read[LINKING]) for task in self.tasks}
         with torch.autocast(self.device.type, enabled=False):
             said = {task: self.heads[task](words[task][held]) for task in self.tasks if task in tasks}
-            if self.of_names:
+            if self.adds_words:
                 said[LINKING] = said[LINKING] + read[LINKING][held]
         nothing = read[LINKING].new_zeros(int(held.sum()), 0)
         return Outputs(*(said.get(task, nothing) for task in TASKS))
