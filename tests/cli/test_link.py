@@ -74,6 +74,9 @@ def test_short_forms_of_the_user(run: Run, recipe: Path, tmp_path: Path) -> None
     done = run("link", "QX and ZZ.", "--pipeline", recipe, "--abbreviations", path, "--to", "jsonl")
     assert ids(done.out) == {"HP:0001250"}
     assert "ours.tsv: the terminology knows no meaning of 1 of 2 short forms: ZZ" in done.err
+    path.write_text("QX\t0001250\n", encoding="utf-8")
+    done = run("link", "QX.", "--pipeline", recipe, "--abbreviations", path)
+    assert "short forms: QX; did you mean 'HP:0001250'?" in done.err
     path.write_text("QX\n", encoding="utf-8")
     done = run("link", "QX.", "--pipeline", recipe, "--abbreviations", path)
     assert (done.code, f"{path}:1: 'QX' has no meaning" in done.err) == (2, True)

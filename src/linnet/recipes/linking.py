@@ -175,6 +175,9 @@ def add_short_forms(linker: Pipeline, files: Sequence[str]) -> Pipeline:
     for file, senses in tables.items():
         if unknown := knowing.unknown_forms(file):
             shown = ", ".join(unknown[:SHOWN]) + (", …" if len(unknown) > SHOWN else "")
+            meanings = (name for short in unknown for sense in senses[short] for name in sense.names)
+            if way := next(filter(None, map(knowing.kb.meant, meanings)), ""):  # ids without their prefix
+                shown += f"; did you mean {way!r}?"
             logger.warning(
                 "%s: the terminology knows no meaning of %s of %s short forms: %s",
                 file,
