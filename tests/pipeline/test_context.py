@@ -748,6 +748,7 @@ def test_a_family_section_ends_where_the_letter_goes_on() -> None:
     ("letter", "said"),
     [
         ("FH: nil\n[Cough] and [fever].", ["affirmed"] * 2),
+        ("[Staring spells] at school.", ["affirmed"]),
         ("FH nil\r\n[Cough] for 3 days.", ["affirmed"]),
         ("Familienanamnese: leer\n[Krampfanfälle] seit 2 Jahren.", ["affirmed"]),
         # a long line may be wrapped

@@ -41,6 +41,7 @@ def test_the_table_is_well_formed() -> None:
         ("No coarct. Palps at night.", ["coarctation of aorta", "palpitations"]),
         ("TTP/HUS excluded, platelets normal.", ["thrombotic thrombocytopenic purpura", "hemolytic-uremic syndrome"]),
         ("HF 90/min, AF 24/min; AF: 26 x/min, HF (88 bpm), AF 16-20/min.", []),
+        ("HTN 170/95, HTN: 180/100; HTN 120", ["hypertension"] * 2),
         ("AF, rate 20/min. ECG: AF 88/min. AF since 2 min.", ["atrial fibrillation"] * 3),
         (
             "PVCs 10/min on Holter, NSVT 8 beats.",

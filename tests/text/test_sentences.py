@@ -21,6 +21,7 @@ def split(text: str) -> list[str]:
 
 # Each case is a list of sentences; joined by one blank they must come apart again.
 PROSE = [
+    ["Rash nil.", "seizures x1 at 04:00."],
     ["Dr. Smith, 3.5 mg p.o. q.d.", "The dose was halved."],
     ["Given 5 mg i.v. on arrival.", "Then 2 mg b.i.d. for a week."],
     ["Kabuki vs. CHARGE syndrome was discussed.", "Neither fits."],

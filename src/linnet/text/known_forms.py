@@ -42,6 +42,9 @@ _NUMBERED: Final = re.compile(r"[: ]*\(?(?!(?:19|20)\d\d\b)\d{3}(?!\d* ?(?:mg|g|
 _RATE: Final = re.compile(r"[:= ]*\(?(?:\d{1,3} ?[-–] ?)?(\d{1,3}) ?(?:[bx]?/ ?min|bpm)\b", re.IGNORECASE)
 _FAST: Final = re.compile("fibrillation|flutter|tachycardia")
 _ANY_RATE: Final = re.compile("bradycardia|block|contraction|complex|ectop|systole")
+# A pressure behind it is that of a form which means a high or a low one.
+_PRESSURE: Final = re.compile(r"[:= ]*\(?\d{2,3} ?/ ?\d{2,3}\b")
+_OF_PRESSURE: Final = re.compile("^(?:arterial )?(?:hypertension|hypotension)$")
 _BREATHS: Final = 40  # a minute; beats of fast rhythms are more
 _BEFORE: Final = re.compile(r"(?:\b[Gg]roups?|±|\+/-) ?$|[a-z]-$")
 NEAR, FAR = 1.0, 0.2  # what a word of the same sentence counts, and one of the rest of the document
@@ -247,6 +250,8 @@ def _names_something_else(text: str, start: int, end: int, senses: Sequence[Sens
     if _BEHIND.match(text, end) or _BEFORE.search(text, max(start - WINDOW, 0), start):
         return True
     ours = senses[0].unlisted > 0
+    if _PRESSURE.match(text, end) and any(map(_OF_PRESSURE.match, (name for sense in senses for name in sense.names))):
+        return False
     return ours and (_NUMBERED.match(text, end) is not None or _is_rate(text, end, senses))
 
 

@@ -25,6 +25,7 @@ __all__ = ["split_sentences"]
 # Full stops of scripts that do not need a blank after them or never use the sign for anything else.
 WIDE: Final = "。！？｡।॥۔؟։።។။"
 CLOSING: Final = r"\"'”’»)\]}」』）】"
+WHOLE: Final = frozenset({"nil"})  # "Rash nil. fits x1": shorter than other words that end a sentence for sure
 AFTER_WORD: Final = ".)]}%°+*\"'”’″′>»–-"  # what a word may end with in front of its full stop
 OPENING: Final = "([{\"'“‘«「（<"
 
@@ -228,7 +229,7 @@ def _is_whole(token: str, *, least: int) -> bool:
     A word of `least` letters is: fewer are needed in a sentence that itself begins without a capital.
     """
     if token.isalpha():
-        return len(token) > 6 or (len(token) >= least and token.islower())
+        return len(token) > 6 or (len(token) >= least and token.islower()) or token in WHOLE
     return token[-1] in ")]%" or (len(token) > 2 and token[-1].isdigit())
 
 
