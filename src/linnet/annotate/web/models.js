@@ -119,7 +119,8 @@ class Models extends View {
 
   facts({id, made, parent, card, metrics, data_to_event: to}) {
     return [
-      ['Id', html`<code>${id}</code>`], ['Made', when(made)], ['Recipe', card.recipe], ['Learned', PARTS[card.parts]],
+      ['Id', html`<code>${id}</code>`], ['In a shell', html`<code>linnet link notes/ --pipeline workbench/models/${id}</code>`],
+      ['Made', when(made)], ['Recipe', card.recipe], ['Learned', PARTS[card.parts]],
       ['Other parts from', this.names.get(parent)], ['Data up to event', to && count(to)],
       ['Learned from', card.documents && plural(card.documents.train, 'document')],
       ['Measured on', card.documents && plural(card.documents.dev, 'document') + apart(card.held_out)],

@@ -1,7 +1,7 @@
 // What somebody has to read: where they stopped, the documents that wait for them, and more of them.
 
 import {api} from './api.js';
-import {go, html, nothing, plural, remembered, repeat, share, View, when, works} from './base.js';
+import {go, html, leads, nothing, plural, remembered, repeat, share, View, when, works} from './base.js';
 import {faultsOf} from './forms.js';
 import {strategyName, strategyOptions, STRATEGIES} from './project_fields.js';
 
@@ -208,8 +208,9 @@ class Queue extends View {
         <button class="main" @click=${() => this.dispatchEvent(new CustomEvent('upload'))}>Upload files</button></div>`;
     }
     return html`<div class="resume"><div><h2>${done ? 'All done' : 'Nothing to read yet'}</h2>
-      <p class="note">${done ? `You have finished ${plural(done, 'document')}. Get more below.`
-        : 'Choose below how many documents you want.'}</p></div></div>`;
+      <p class="note">${done ? `You have finished ${plural(done, 'document')}. Get more below`
+        : 'Choose below how many documents you want'}${done && leads()
+        ? html`, or <a href=${`#/p/${this.project}/models`}>train from what was decided</a>` : nothing}.</p></div></div>`;
   }
 
   row(one) {
