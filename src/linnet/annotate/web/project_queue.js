@@ -160,8 +160,7 @@ class Queue extends View {
     try {
       const {n, strategy} = this.wish;
       const answer = await api.post(`/projects/${this.project}/samples`, {n, ...(strategy ? {strategy} : {})});
-      this.told = this.drawn(answer, n);
-      await this.refresh();
+      try { await this.refresh(); } finally { this.told = this.drawn(answer, n); }  // what is said can be seen
     } catch (error) {
       this.wrong = faultsOf(error, {n: /$^/, strategy: /strategy|prediction/i});
     }
